@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interface of Stretto, for programs that link it (libstretto.so, before the MPI library). Programs under the preload do not need it. */
+/* The interface of Stretto, for programs that link it (libstretto.so, before the MPI library). Programs under
+ * the preload do not need it. */
 #ifndef STRETTO_STRETTO_H
 #define STRETTO_STRETTO_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/serve.hpp"
 
-
 #include <algorithm>
 #include <chrono>
 #include <iostream>

@@ -11,7 +11,7 @@
 
 #include "bindings/bindings.hpp"
 #include "learn/fabric.hpp"
-#include "select/face.hpp"
+#include "select/form.hpp"
 
 namespace nb = nanobind;
 
@@ -28,7 +28,7 @@ std::optional<Decision> find(const Fabric& fabric, const std::string& collective
                                           .min_ppn = topology.min_ppn,
                                           .max_ppn = topology.max_ppn,
                                           .collective = collective_named(collective),
-                                          .face = Face::blocking,
+                                          .form = Form::blocking,
                                           .in_place = in_place,
                                           .from = std::bit_floor(bytes)});
   return decision == nullptr ? std::nullopt : std::optional(*decision);
@@ -45,7 +45,7 @@ void bind_fabrics(nb::module_& module) {
           "ppn", [](const Decision& d) { return d.kind.max_ppn; }, "Ranks on the fullest node.")
       .def_prop_ro(
           "min_ppn", [](const Decision& d) { return d.kind.min_ppn; }, "Ranks on the emptiest node.")
-      .def_prop_ro("call", [](const Decision& d) { return name_of(d.kind.collective, d.kind.face); })
+      .def_prop_ro("call", [](const Decision& d) { return name_of(d.kind.collective, d.kind.form); })
       .def_prop_ro("in_place", [](const Decision& d) { return d.kind.in_place; })
       .def_prop_ro("begin", [](const Decision& d) { return d.kind.from; })
       .def_prop_ro("spec", [](const Decision& d) { return to_string(d.spec); })

@@ -33,15 +33,15 @@ NamedCall call_named(const std::string& name) {
 
 std::vector<Table::Row> rows_of(const Table::Shape& shape, const std::string& call) {
   const NamedCall named = call_named(call);
-  const auto rows = shape.rows_of(named.collective, named.face);
+  const auto rows = shape.rows_of(named.collective, named.form);
   return {rows.begin(), rows.end()};
 }
 
 std::vector<std::string> calls_of(const Table::Shape& shape) {
   std::vector<std::string> calls;
-  for (const Face face : faces) {
+  for (const Form form : forms) {
     for (const Collective collective : collectives) {
-      if (!shape.rows_of(collective, face).empty()) calls.push_back(name_of(collective, face));
+      if (!shape.rows_of(collective, form).empty()) calls.push_back(name_of(collective, form));
     }
   }
   return calls;
@@ -56,7 +56,7 @@ CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& t
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
           .min_cache = topology.min_cache,
-          .face = named.face,
+          .form = named.form,
           .shares_memory = true};  // as jobs do, unless STRETTO_SHM=0
 }
 
@@ -102,7 +102,7 @@ void bind_tables(nb::module_& module) {
           "find",
           [](const Table::Shape& shape, const std::string& call, std::size_t bytes) {
             const NamedCall named = call_named(call);
-            const Table::Row* row = shape.find(named.collective, named.face, bytes);
+            const Table::Row* row = shape.find(named.collective, named.form, bytes);
             return row == nullptr ? std::nullopt : std::optional(*row);
           },
           nb::arg("call"), nb::arg("nbytes"), "The row of a message; None: the built-in rule speaks.");
@@ -130,14 +130,14 @@ void bind_tables(nb::module_& module) {
           "native_floor",
           [](const Table& table, const std::string& call) {
             const NamedCall named = call_named(call);
-            return table.native_floor(named.collective, named.face);
+            return table.native_floor(named.collective, named.form);
           },
           nb::arg("call"), "For fewer bytes every shape says `native`.");
   module.def(
       "native_floor",
       [](const std::string& call, int sharing_ranks) {
         const NamedCall named = call_named(call);
-        return native_floor(named.collective, named.face, sharing_ranks > 1 ? sharing_ranks : 0);
+        return native_floor(named.collective, named.form, sharing_ranks > 1 ? sharing_ranks : 0);
       },
       nb::arg("call"), nb::arg("sharing_ranks"),
       "For fewer bytes the built-in rule says `native` for any shape with so many ranks on a node, at most.");
@@ -158,7 +158,7 @@ void bind_tables(nb::module_& module) {
         const NamedCall named = call_named(call);
         const Table table = parse_table(text);
         const Table::Shape* shape = table.find_shape(nodes, ppn, ppn);
-        const Table::Row* row = shape == nullptr ? nullptr : shape->find(named.collective, named.face, bytes);
+        const Table::Row* row = shape == nullptr ? nullptr : shape->find(named.collective, named.form, bytes);
         return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
       },
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"),

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "mpi/mpi.hpp"
 #include "engine/passage.hpp"
+#include "mpi/mpi.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "mpi/mpi.hpp"
 #include "kernels/reduce.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

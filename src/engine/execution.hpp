@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/call.hpp"
-#include "mpi/mpi.hpp"
 #include "engine/passage.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
@@ -44,7 +44,7 @@ enum class StagedInput : std::uint8_t {
   by_segments,  // it says what is to be copied when
 };
 
-/// Carries out one collective call at a time, for all three faces: a blocking call starts it and makes
+/// Carries out one collective call at a time, for all three forms: a blocking call starts it and makes
 /// progress until it has ended, a non-blocking one starts it, a persistent one keeps it and starts it again
 /// and again. After an error it goes on until all of its messages have ended, so that no other rank waits
 /// for one in vain. If it gave up before that, it must not be used again. It may be destroyed only when MPI

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/buffer_pool.hpp"
-#include "mpi/mpi.hpp"
 #include "engine/packing.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

@@ -215,7 +215,8 @@ std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op) {
       return element;
     }
   } else {
-    if (!mpi.may_be_user_op(op) || (type == nullptr && !mpi.may_be_user_datatype(datatype))) return std::nullopt;
+    if (!mpi.may_be_user_op(op) || (type == nullptr && !mpi.may_be_user_datatype(datatype)))
+      return std::nullopt;
     int commutative = 0;
     if (mpi.Op_commutative(op, &commutative) != MPI_SUCCESS) return std::nullopt;
     element.commutative = commutative != 0;

@@ -8,12 +8,13 @@ namespace stretto {
 /// Returns the path of this program, symbolic links resolved.
 std::string own_path();
 
-/// Returns the path of the library of this installation; empty if there is none. STRETTO_LIB_DIR names the folder
-/// of another one.
+/// Returns the path of the library of this installation; empty if there is none. STRETTO_LIB_DIR names the
+/// folder of another one.
 std::string find_library();
 
-/// Returns the value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, and behind it the library. A
-/// tool in front sees each call of the program once; from behind it would miss those that Stretto handles.
+/// Returns the value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, and behind it the
+/// library. A tool in front sees each call of the program once; from behind it would miss those that Stretto
+/// handles.
 std::string preload_value(const std::string& library, const char* existing);
 
 /// Returns the value of ASAN_OPTIONS by which the address sanitizer starts though libraries are preloaded

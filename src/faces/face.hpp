@@ -46,7 +46,8 @@ Handle to_handle(Word word) {
 /// conversion.
 constexpr bool handles_are_words = std::is_pointer_v<::MPI_Comm>;
 
-/// One argument of a call: a `Core` that becomes a `Real`, that of mpi.h. It lives until the call has returned.
+/// One argument of a call: a `Core` that becomes a `Real`, that of mpi.h. It lives until the call has
+/// returned.
 template <typename Real, typename Core>
 class Argument {
  public:
@@ -71,10 +72,10 @@ class Argument {
 
 /// A handle that the call may change.
 template <typename Handle, typename Word>
-  requires(std::is_integral_v<Handle> && std::is_pointer_v<Word>)
-class Argument<Handle*, Word*> {
+requires(std::is_integral_v<Handle>&& std::is_pointer_v<Word>) class Argument<Handle*, Word*> {
  public:
-  explicit Argument(Word* word) : word_(word), handle_(word == nullptr ? Handle{} : to_handle<Handle>(*word)) {}
+  explicit Argument(Word* word)
+      : word_(word), handle_(word == nullptr ? Handle{} : to_handle<Handle>(*word)) {}
   Argument(const Argument&) = delete;
   Argument& operator=(const Argument&) = delete;
   ~Argument() {
@@ -113,8 +114,9 @@ struct Adapted<Name, int (*)(Reals...), int (*)(Cores...)> {
   }
 };
 
-#define STRETTO_ADAPTED(name) \
-  ::stretto::faces::Adapted<::stretto::faces::named::name, decltype(&::PMPI_##name), decltype(::stretto::mpi.name)>
+#define STRETTO_ADAPTED(name)                                                        \
+  ::stretto::faces::Adapted<::stretto::faces::named::name, decltype(&::PMPI_##name), \
+                            decltype(::stretto::mpi.name)>
 
 static_assert(sizeof(::MPI_Status) <= OwnStatus::most_bytes);
 static_assert(sizeof(::MPI_Aint) == sizeof(MPI_Aint) && sizeof(::MPI_Count) == sizeof(MPI_Count));

@@ -58,7 +58,7 @@ Decision read_decision(const JsonValue& value) {
   const auto call = find_call(name.text(most_text));
   if (!call) name.fail("expected a call such as allreduce or ibcast");
   kind.collective = call->collective;
-  kind.face = call->face;
+  kind.form = call->form;
   if (const auto in_place = object.optional("in_place")) kind.in_place = in_place->truth();
   const JsonValue from = object.required("from");
   kind.from = from.bytes();
@@ -95,7 +95,7 @@ Json json_of(const Decision& decision) {
   const CallKind& kind = decision.kind;
   Json json{{"nodes", kind.nodes}, {"ppn", kind.max_ppn}};
   if (kind.min_ppn != kind.max_ppn) json["min_ppn"] = kind.min_ppn;
-  json["call"] = name_of(kind.collective, kind.face);
+  json["call"] = name_of(kind.collective, kind.form);
   if (kind.in_place) json["in_place"] = true;
   json["from"] = size_text(kind.from);
   json["spec"] = to_string(decision.spec);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/machine.hpp"
-#include "select/face.hpp"
+#include "select/form.hpp"
 #include "select/spec.hpp"
 #include "threads/core_time.hpp"
 
@@ -33,7 +33,7 @@ struct CallKind {
   int min_ppn = 1;
   int max_ppn = 1;
   Collective collective = Collective::allreduce;
-  Face face = Face::blocking;
+  Form form = Form::blocking;
   bool in_place = false;
   std::size_t from = 0;
 

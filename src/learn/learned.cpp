@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 /// The rows of the table for a call, before the learned ones are added.
 std::vector<Table::Row> rows_without(const Table::Shape* shape, const CallShape& call) {
   if (shape == nullptr) return {};
-  const std::span<const Table::Row> rows = shape->rows_of(call.collective, call.face);
+  const std::span<const Table::Row> rows = shape->rows_of(call.collective, call.form);
   return {rows.begin(), rows.end()};
 }
 
@@ -134,7 +134,7 @@ std::string merge_learned(std::string_view text, std::string_view mpi, std::span
     std::vector<Table::Row> rows = rows_without(spoke, call);
     for (const auto& [bytes, one] : classes) insert(rows, *one);
     join_adjacent(rows);
-    shape_in(file, merged, call)[name_of(call.collective, call.face)] = json_of(rows);
+    shape_in(file, merged, call)[name_of(call.collective, call.form)] = json_of(rows);
     merged = parse_table(file.dump());
   }
   return file.dump(2) + '\n';

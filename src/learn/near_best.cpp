@@ -63,8 +63,8 @@ class List {
 
 void add_of_table(List& list, const CallShape& shape, const Table& table, const Table::Shape* own) {
   if (own != nullptr) {
-    const std::span<const Table::Row> rows = own->rows_of(shape.collective, shape.face);
-    const Table::Row* here = own->find(shape.collective, shape.face, shape.bytes);
+    const std::span<const Table::Row> rows = own->rows_of(shape.collective, shape.form);
+    const Table::Row* here = own->find(shape.collective, shape.form, shape.bytes);
     const auto after = std::ranges::upper_bound(rows, shape.bytes, {}, &Table::Row::from);
     const auto up_to_here = static_cast<std::size_t>(after - rows.begin());
     const std::size_t before = up_to_here - (here == nullptr ? 0 : 1);
@@ -74,7 +74,7 @@ void add_of_table(List& list, const CallShape& shape, const Table& table, const 
   for (const Table::Shape& other : table.shapes) {
     // With lanes, other specs are best.
     if (&other == own || (other.min_ppn > 1) != (shape.min_ppn > 1)) continue;
-    const Table::Row* row = other.find(shape.collective, shape.face, shape.bytes);
+    const Table::Row* row = other.find(shape.collective, shape.form, shape.bytes);
     if (row != nullptr) list.add(row->spec, risk_of_others);
   }
 }

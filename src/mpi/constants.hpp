@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of MPI that the core uses. Their values differ between binary interfaces, so a face fills them in.
+// The constants of MPI that the core uses. Their values differ between binary interfaces, so a face fills
+// them in.
 #pragma once
 
 // clang-format off

@@ -23,8 +23,8 @@ using MPI_Request = struct OpaqueRequest*;
 using MPI_T_cvar_handle = struct OpaqueCvarHandle*;
 using MPI_T_enum = struct OpaqueEnum*;
 
-/// A status is a block whose size and layout differ (mpi/status.hpp). Arrays of the library and of the program
-/// are handed on as they are.
+/// A status is a block whose size and layout differ (mpi/status.hpp). Arrays of the library and of the
+/// program are handed on as they are.
 struct MPI_Status;
 
 using MPI_Aint = std::ptrdiff_t;

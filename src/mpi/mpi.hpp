@@ -75,7 +75,8 @@ struct InterfaceTraits {
   const void* in_place = nullptr;
   MPI_Status* status_ignore = nullptr;
   MPI_Status* statuses_ignore = nullptr;
-  /// The kind of MPI_Comm_split_type whose parts are sockets, or MPI_UNDEFINED; with an info, if it is a guided one.
+  /// The kind of MPI_Comm_split_type whose parts are sockets, or MPI_UNDEFINED; with an info, if it is a
+  /// guided one.
   int socket_kind = 0;
   bool has_guided_kinds = false;
   /// Whether a handle may be one, as far as its value tells: a library stops the program for some others.
@@ -105,7 +106,9 @@ struct MpiLibrary : InterfaceTraits {
   STRETTO_MPI_DATATYPES(STRETTO_DECLARE)
 #undef STRETTO_DECLARE
 
-  [[nodiscard]] bool is(Interface one) const { return interface == one; }
+  [[nodiscard]] bool is(Interface one) const {
+    return interface == one;
+  }
 };
 
 extern MpiLibrary mpi;
@@ -127,15 +130,15 @@ RawHandle to_raw(Handle handle) {
 
 /// Finds the MPI library of this process and fills in `mpi`. Returns one line with the reason if it cannot,
 /// or an empty one. To be called when the program first enters MPI, since an interpreter may load its MPI
-/// library late. If that calls a function of the library before MPI is initialized, `function` is it: a process
-/// may have several libraries.
+/// library late. If that calls a function of the library before MPI is initialized, `function` is it: a
+/// process may have several libraries.
 std::string load_mpi(const void* function = nullptr);
 
 /// What stands between the core and one interface (src/faces).
 struct InterfaceFace {
   Interface interface;
-  /// Fills in `mpi`, whose functions it finds by find("PMPI_Isend") and the like. Returns the name of a function
-  /// that the library lacks; nullptr if it lacks none.
+  /// Fills in `mpi`, whose functions it finds by find("PMPI_Isend") and the like. Returns the name of a
+  /// function that the library lacks; nullptr if it lacks none.
   const char* (*bind)(void* (*find)(const char* symbol));
 };
 

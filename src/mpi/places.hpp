@@ -36,7 +36,8 @@ class Place {
 
   operator Handle() const { return load(); }
   [[nodiscard]] Handle load() const {
-    if (width_ == sizeof(std::uint32_t)) return reinterpret_cast<Handle>(std::uintptr_t{load_as<std::uint32_t>()});
+    if (width_ == sizeof(std::uint32_t))
+      return reinterpret_cast<Handle>(std::uintptr_t{load_as<std::uint32_t>()});
     return reinterpret_cast<Handle>(load_as<std::uintptr_t>());
   }
   void store(Handle handle) const {
@@ -88,7 +89,8 @@ template <typename Handle>
 class HandleArray {
  public:
   explicit HandleArray(const std::vector<Handle>& words) : bytes_(words.size() * mpi.handle_bytes) {
-    for (std::size_t i = 0; i < words.size(); ++i) Place<Handle>::of_program(bytes_.data())[i].store(words[i]);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      Place<Handle>::of_program(bytes_.data())[i].store(words[i]);
   }
   [[nodiscard]] const void* data() const { return bytes_.data(); }
 

@@ -186,7 +186,7 @@ Spec choose_by_cache(const CallShape& shape) {
 /// The choice for calls that are too short for a learner.
 Spec choose_short_in_memory(const CallShape& shape) {
   static const Recipe& doubling = recipe_of(Collective::allreduce, "recursive_doubling");
-  if (shape.face != Face::blocking || shape.collective != Collective::allreduce) return {};
+  if (shape.form != Form::blocking || shape.collective != Collective::allreduce) return {};
   // Many ranks would write many lines, and wait for as many.
   const bool is_few = shape.ranks > 2 && shape.ranks <= most_ranks_at_once;
   return is_few ? one_shot(shape) : whole(doubling);
@@ -207,12 +207,12 @@ Spec choose_in_memory(const CallShape& shape) {
   const bool is_pair = shape.ranks == 2;
   const bool power_of_two = is_power_of_two(shape.ranks);
   if (shape.bytes < least_in_memory(shape.ranks)) return choose_short_in_memory(shape);
-  if (shape.face == Face::blocking && !is_pair && shape.ranks <= most_ranks_at_once)
+  if (shape.form == Form::blocking && !is_pair && shape.ranks <= most_ranks_at_once)
     return choose_at_once(shape);
   const bool has_lanes = shape.ranks > most_ranks_at_once && shape.min_cache > 1;
   switch (shape.collective) {
     case Collective::allreduce:
-      if (shape.face == Face::blocking && has_lanes) return choose_by_cache(shape);
+      if (shape.form == Form::blocking && has_lanes) return choose_by_cache(shape);
       if (is_pair && shape.bytes < 128 * kibibyte) return whole(exchange);
       if (is_pair) return shape.bytes < 4 * mebibyte ? whole(ring) : pipelined(ring, 512 * kibibyte);
       return shape.bytes < mebibyte ? whole(halving) : pipelined(halving, mebibyte);
@@ -238,7 +238,7 @@ constexpr std::size_t most_gathered = 16 * kibibyte;
 
 /// Blocks among few ranks that share memory all go at once. Long ones the library moves with one copy.
 Spec choose_alltoall_in_memory(const CallShape& shape, std::size_t block, const Recipe& directly) {
-  const bool pays = shape.shares_memory && shape.face == Face::blocking && shape.ranks <= most_ranks_at_once;
+  const bool pays = shape.shares_memory && shape.form == Form::blocking && shape.ranks <= most_ranks_at_once;
   return pays && block <= 32 * kibibyte ? whole(directly) : Spec{};
 }
 
@@ -286,7 +286,7 @@ Spec choose_alltoall_of_lengths(const CallShape& shape) {
 Spec choose_barrier(const CallShape& shape) {
   static const Recipe& leaders = recipe_of(Collective::barrier, "smp:radix=4");
   static const Recipe& at_once = recipe_of(Collective::barrier, "dissemination");
-  if (shape.face != Face::blocking || !shape.shares_memory) return {};
+  if (shape.form != Form::blocking || !shape.shares_memory) return {};
   if (shape.nodes > 1) return shape.max_ppn > 1 ? whole(leaders) : Spec{};
   // Few ranks all tell each other at once.
   Recipe all = at_once;
@@ -399,7 +399,7 @@ Spec choose_background(const CallShape& shape, const RuleConstants& rule) {
 
 Spec choose(const CallShape& shape, const RuleConstants& rule) {
   if (!shape.commutative || shape.ranks == 1) return {};
-  if (shape.face == Face::blocking) return choose_blocking(shape, rule);
+  if (shape.form == Form::blocking) return choose_blocking(shape, rule);
   RuleConstants in_background = rule;
   in_background.message = background_message;
   const Spec spec = choose_blocking(shape, in_background);
@@ -461,9 +461,9 @@ Spec choose_reproducible(const CallShape& shape) {
   }
 }
 
-std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
+std::size_t native_floor(Collective collective, Form form, int sharing_ranks) {
   constexpr RuleConstants rule = rule_constants;
-  const bool blocking = face == Face::blocking;
+  const bool blocking = form == Form::blocking;
   const auto least = [=](std::size_t of_blocking, std::size_t of_others) {
     const std::size_t floor = blocking ? of_blocking : std::min(of_blocking, of_others);
     return sharing_ranks > 0 ? std::min(floor, least_in_memory(sharing_ranks)) : floor;

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "select/face.hpp"
+#include "select/form.hpp"
 #include "select/rule_constants.hpp"
 #include "select/spec.hpp"
 
@@ -22,7 +22,7 @@ struct CallShape {
   /// Of a reduce-scatter or an allgather: whether one node's blocks hold more than dominant_share of what
   /// they would if all nodes had as much.
   bool has_dominant_node = false;
-  Face face = Face::blocking;
+  Form form = Form::blocking;
   /// Whether messages inside nodes go through Stretto's shared memory (transport/node_memory.hpp).
   bool shares_memory = false;
 };
@@ -47,7 +47,7 @@ Spec choose_reproducible(const CallShape& shape);
 
 /// For fewer bytes, choose() returns `native` for any shape. So a small call need not look at its
 /// communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.
-std::size_t native_floor(Collective collective, Face face = Face::blocking, int sharing_ranks = 0);
+std::size_t native_floor(Collective collective, Form form = Form::blocking, int sharing_ranks = 0);
 
 /// Shorter blocking calls inside a node take less time than finding out whether another spec is faster.
 std::size_t learning_floor(Collective collective, int sharing_ranks);

@@ -34,8 +34,8 @@ bool is_nearer(const Table::Shape& one, const Table::Shape& other, int nodes, in
 
 }  // namespace
 
-const Table::Row* Table::Shape::find(Collective collective, Face face, std::size_t bytes) const {
-  const std::span<const Row> all = rows_of(collective, face);
+const Table::Row* Table::Shape::find(Collective collective, Form form, std::size_t bytes) const {
+  const std::span<const Row> all = rows_of(collective, form);
   const auto next = std::ranges::upper_bound(all, bytes, {}, &Row::from);
   if (next == all.begin()) return nullptr;
   const Row& row = *(next - 1);
@@ -51,10 +51,10 @@ const Table::Shape* Table::find_shape(int nodes, int min_ppn, int max_ppn) const
   return best;
 }
 
-std::size_t Table::native_floor(Collective collective, Face face) const {
+std::size_t Table::native_floor(Collective collective, Form form) const {
   std::size_t floor = SIZE_MAX;
   for (const Shape& shape : shapes) {
-    for (const Row& row : shape.rows_of(collective, face)) {
+    for (const Row& row : shape.rows_of(collective, form)) {
       if (!row.spec.is_pass_through()) floor = std::min(floor, row.from);
     }
   }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "select/face.hpp"
+#include "select/form.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -30,13 +30,13 @@ struct Table {
     int min_ppn = 1;  // and on the emptiest
     bool modelled = false;
     /// By the way of calling, and collective; ascending. Where no row applies, the built-in rule does.
-    std::array<std::array<std::vector<Row>, collectives.size()>, faces.size()> rows;
+    std::array<std::array<std::vector<Row>, collectives.size()>, forms.size()> rows;
 
-    [[nodiscard]] std::span<const Row> rows_of(Collective collective, Face face) const {
-      return rows[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)];
+    [[nodiscard]] std::span<const Row> rows_of(Collective collective, Form form) const {
+      return rows[static_cast<std::size_t>(form)][static_cast<std::size_t>(collective)];
     }
     /// nullptr if the built-in rule applies.
-    [[nodiscard]] const Row* find(Collective collective, Face face, std::size_t bytes) const;
+    [[nodiscard]] const Row* find(Collective collective, Form form, std::size_t bytes) const;
   };
 
   std::string mpi;      // the library that was measured: Open MPI 4.1.4
@@ -51,7 +51,7 @@ struct Table {
   [[nodiscard]] const Shape* find_shape(int nodes, int min_ppn, int max_ppn) const;
 
   /// For fewer bytes, every shape says `native`.
-  [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const;
+  [[nodiscard]] std::size_t native_floor(Collective collective, Form form) const;
 };
 
 /// Throws FormatError (text/json_reader.hpp) with one line that names what is wrong, where, and what is

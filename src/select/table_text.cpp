@@ -76,10 +76,10 @@ Table::Shape read_shape(const JsonValue& value) {
   const auto emptiest = object.optional("min_ppn");
   shape.min_ppn = emptiest ? read_count(*emptiest, shape.ppn) : shape.ppn;
   if (const auto modelled = object.optional("modelled")) shape.modelled = modelled->truth();
-  for (const Face face : faces) {
+  for (const Form form : forms) {
     for (const Collective collective : collectives) {
-      if (const auto list = object.optional(name_of(collective, face))) {
-        shape.rows[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)] =
+      if (const auto list = object.optional(name_of(collective, form))) {
+        shape.rows[static_cast<std::size_t>(form)][static_cast<std::size_t>(collective)] =
             read_rows(*list, collective);
       }
     }

@@ -31,7 +31,7 @@ class Rounds final : public Observer {
 
 /// The collective whose algorithms perform it.
 Collective algorithms_for(const Role& role) {
-  return stretto::find_collective(bench::names_of(role.collective).algorithms).value();
+  return collective_of(role.collective);
 }
 
 /// Whether a block's length is known on this rank.
@@ -170,13 +170,13 @@ void OwnCall::run() {
 
 void run_native(const Operands& operands, MPI_Op operation) {
   const bench::Role& role = operands.role;
-  void* const function = dlsym(RTLD_DEFAULT, ("P" + bench::mpi_name(role.collective)).c_str());
-  if (function == nullptr) throw std::runtime_error("SMPI has no " + bench::mpi_name(role.collective));
-  const bench::Element element{"", operands.element.datatype, static_cast<std::size_t>(operands.element.size)};
+  void* const function = dlsym(RTLD_DEFAULT, ("P" + mpi_name(role.collective)).c_str());
+  if (function == nullptr) throw std::runtime_error("SMPI has no " + mpi_name(role.collective));
+  const bench::Element element{"", operands.element.datatype,
+                               static_cast<std::size_t>(operands.element.size)};
   bench::Arguments(role, element)
-      .give(operands.input, operands.output, operation, mpi.comm_world, [&](auto... given) {
-        return reinterpret_cast<int (*)(decltype(given)...)>(function)(given...);
-      });
+      .give(operands.input, operands.output, operation, mpi.comm_world,
+            [&](auto... given) { return reinterpret_cast<int (*)(decltype(given)...)>(function)(given...); });
 }
 
 }  // namespace stretto::simulate

@@ -85,8 +85,7 @@ double Simulation::seconds_per_byte(std::size_t vector_bytes) const {
 }
 
 Spec Simulation::resolve(const bench::Case& one, const std::string& spec) const {
-  const std::string_view algorithms = bench::names_of(options_.collective).algorithms;
-  const Collective collective = stretto::find_collective(algorithms).value();
+  const Collective collective = collective_of(options_.collective);
   if (spec != "auto") return parse_spec(collective, spec);
   return choose({.collective = collective,
                  .bytes = one.bytes,

@@ -17,7 +17,8 @@
 #include "mpi/mpi.hpp"
 #include "threads/backoff.hpp"
 
-// A test is compiled once, and linked with the face and the library of each interface. These are alike in all.
+// A test is compiled once, and linked with the face and the library of each interface. These are alike in
+// all.
 extern "C" int MPI_Init(int* argc, char*** argv);
 extern "C" int MPI_Finalize();
 

@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
   const std::size_t count = 100000;
   std::vector<float> input(count, 1.0F);
   std::vector<float> output(count);
-  const Call call = Call::whole(input.data(), output.data(), count, find_element(mpi.float_, mpi.sum).value());
+  const Call call =
+      Call::whole(input.data(), output.data(), count, find_element(mpi.float_, mpi.sum).value());
   const Topology topology = Topology::flat(size_of(mpi.comm_world));
   for (const Recipe& recipe : sample_recipes(Collective::allreduce)) {
     ScheduleExecution execution(mpi.comm_world, nullptr, build(recipe, topology, 0, world_rank),

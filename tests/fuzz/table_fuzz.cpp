@@ -9,15 +9,15 @@ namespace {
 
 using fuzz::demand;
 
-void use_rows(const Table::Shape& shape, Collective collective, Face face) {
-  const auto rows = shape.rows_of(collective, face);
+void use_rows(const Table::Shape& shape, Collective collective, Form form) {
+  const auto rows = shape.rows_of(collective, form);
   std::size_t before = 0;
   for (const Table::Row& row : rows) {
     demand(&row == &rows.front() || row.from > before, "rows ascend");
     demand(row.from <= row.to, "a row holds for something");
     before = row.to;
-    demand(shape.find(collective, face, row.from) == &row, "a row is found by its least size");
-    demand(shape.find(collective, face, row.to) == &row, "and by its last");
+    demand(shape.find(collective, form, row.from) == &row, "a row is found by its least size");
+    demand(shape.find(collective, form, row.to) == &row, "and by its last");
     demand(parse_spec(collective, to_string(row.spec)) == row.spec, "a spec has a spelling");
     demand(row.gain >= 0, "a gain is a number");
   }
@@ -28,11 +28,11 @@ void use(const Table& table) {
     demand(shape.nodes >= 1 && shape.min_ppn >= 1 && shape.ppn >= shape.min_ppn, "a shape has ranks");
     demand(table.find_shape(shape.nodes, shape.min_ppn, shape.ppn) == &shape, "a shape finds itself");
     for (const Collective collective : collectives) {
-      for (const Face face : faces) use_rows(shape, collective, face);
+      for (const Form form : forms) use_rows(shape, collective, form);
     }
   }
   for (const Collective collective : collectives) {
-    for (const Face face : faces) (void)table.native_floor(collective, face);
+    for (const Form form : forms) (void)table.native_floor(collective, form);
   }
   demand(!find_fit(table, table.mpi).is_refused, "a table fits the library that it names");
 }

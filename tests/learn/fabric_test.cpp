@@ -83,7 +83,7 @@ TEST(Fabric, IsReadAsItWasWritten) {
                   .min_ppn = 1 + below(ppn),
                   .max_ppn = ppn,
                   .collective = below(2) == 0 ? Collective::allreduce : Collective::allgather,
-                  .face = faces.at(static_cast<std::size_t>(below(3))),
+                  .form = forms.at(static_cast<std::size_t>(below(3))),
                   .in_place = below(2) == 0,
                   .from = std::size_t{1} << below(40)};
       one.spec = parse_spec(one.kind.collective, specs[static_cast<std::size_t>(below(2))]);

@@ -31,10 +31,10 @@ Learned learned(std::size_t from, const std::string& spec, double seconds = 1, i
 }
 
 std::string spec_of(const Table& table, std::size_t bytes, int nodes = 8,
-                    Collective collective = Collective::allreduce, Face face = Face::blocking) {
+                    Collective collective = Collective::allreduce, Form form = Form::blocking) {
   const Table::Shape* shape = table.find_shape(nodes, 1, 1);
   if (shape == nullptr) return "no shape";
-  const Table::Row* row = shape->find(collective, face, bytes);
+  const Table::Row* row = shape->find(collective, form, bytes);
   return row == nullptr ? "no row" : to_string(row->spec);
 }
 
@@ -55,13 +55,13 @@ TEST(Learned, MakesATable) {
   EXPECT_FALSE(table.shapes[0].modelled);
   EXPECT_EQ(spec_of(table, mebibyte), "ring:segments=7");
   EXPECT_EQ(spec_of(table, 2 * mebibyte - 1), "ring:segments=7");
-  EXPECT_EQ(table.shapes[0].find(Collective::allreduce, Face::blocking, mebibyte)->gain, 1.5);
+  EXPECT_EQ(table.shapes[0].find(Collective::allreduce, Form::blocking, mebibyte)->gain, 1.5);
   // Outside of it the rule applies.
   for (const std::size_t bytes :
        {std::size_t{1}, std::size_t{1024}, mebibyte - 1, 2 * mebibyte, 64 * mebibyte}) {
     EXPECT_EQ(spec_of(table, bytes), "no row") << bytes;
   }
-  EXPECT_EQ(spec_of(table, mebibyte, 8, Collective::allreduce, Face::non_blocking), "no row");
+  EXPECT_EQ(spec_of(table, mebibyte, 8, Collective::allreduce, Form::non_blocking), "no row");
 }
 
 TEST(Learned, SaysNothingOfSizesThatNobodyMeasured) {
@@ -78,7 +78,7 @@ TEST(Learned, SaysNothingOfSizesThatNobodyMeasured) {
   EXPECT_EQ(spec_of(table, 16 * mebibyte), "swing");
   EXPECT_EQ(spec_of(table, (64 * mebibyte) - 1), "swing");
   EXPECT_EQ(spec_of(table, 64 * mebibyte), "no row");
-  EXPECT_EQ(table.shapes[0].rows_of(Collective::allreduce, Face::blocking).size(), 4U);
+  EXPECT_EQ(table.shapes[0].rows_of(Collective::allreduce, Form::blocking).size(), 4U);
 }
 
 TEST(Learned, LeavesAllElseAsItWas) {
@@ -89,7 +89,7 @@ TEST(Learned, LeavesAllElseAsItWas) {
   EXPECT_EQ(nlohmann::json::parse(text)["notes"]["who"], "I");
   ASSERT_EQ(table.shapes.size(), 1U);
   EXPECT_EQ(spec_of(table, 5, 8, Collective::bcast), "chain");
-  const auto rows = table.shapes[0].rows_of(Collective::allreduce, Face::blocking);
+  const auto rows = table.shapes[0].rows_of(Collective::allreduce, Form::blocking);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].library, "ring");
   EXPECT_EQ(rows[1].from, mebibyte);

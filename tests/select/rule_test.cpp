@@ -13,7 +13,7 @@ namespace stretto {
 namespace {
 
 CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology,
-                   Face face = Face::blocking) {
+                   Form form = Form::blocking) {
   return {.collective = collective,
           .bytes = bytes,
           .ranks = topology.ranks(),
@@ -21,7 +21,7 @@ CallShape shape_of(Collective collective, std::size_t bytes, const Topology& top
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
           .min_cache = topology.min_cache,
-          .face = face};
+          .form = form};
 }
 
 /// Numbers of ranks: all small ones, and few large ones.
@@ -39,13 +39,13 @@ std::vector<Topology> topologies() {
 }
 
 TEST(Rule, ASmallCallIsNativeWhateverItsShape) {
-  for (const Face face : faces) {
+  for (const Form form : forms) {
     for (const Collective collective : collectives) {
-      const std::size_t floor = native_floor(collective, face);
+      const std::size_t floor = native_floor(collective, form);
       for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, floor - 1}) {
         if (bytes >= floor) continue;
         for (const Topology& topology : topologies()) {
-          EXPECT_TRUE(choose(shape_of(collective, bytes, topology, face)).is_pass_through())
+          EXPECT_TRUE(choose(shape_of(collective, bytes, topology, form)).is_pass_through())
               << name_of(collective);
         }
       }
@@ -59,7 +59,7 @@ TEST(Rule, WhatGainsInABlockingCallGainsInOthers) {
       for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 2) {
         const Spec blocking = choose(shape_of(collective, bytes, topology));
         if (blocking.is_native()) continue;
-        const Spec non_blocking = choose(shape_of(collective, bytes, topology, Face::non_blocking));
+        const Spec non_blocking = choose(shape_of(collective, bytes, topology, Form::non_blocking));
         Spec but_for_segments = non_blocking;
         but_for_segments.pipelining.segment_bytes = blocking.pipelining.segment_bytes;
         EXPECT_EQ(but_for_segments, blocking);
@@ -68,7 +68,7 @@ TEST(Rule, WhatGainsInABlockingCallGainsInOthers) {
           const auto ranks = static_cast<std::size_t>(topology.ranks());
           EXPECT_LT(non_blocking.pipelining.segment_bytes / ranks, std::size_t{64} << 10);
         }
-        EXPECT_EQ(choose(shape_of(collective, bytes, topology, Face::persistent)), non_blocking);
+        EXPECT_EQ(choose(shape_of(collective, bytes, topology, Form::persistent)), non_blocking);
       }
     }
   }
@@ -77,10 +77,10 @@ TEST(Rule, WhatGainsInABlockingCallGainsInOthers) {
 TEST(Rule, WhatMustNotBeNativeIsNot) {
   for (const Collective collective : collectives) {
     for (const Topology& topology : topologies()) {
-      for (const Face face : faces) {
+      for (const Form form : forms) {
         for (const bool commutative : {true, false}) {
           for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
-            CallShape shape = shape_of(collective, bytes, topology, face);
+            CallShape shape = shape_of(collective, bytes, topology, form);
             shape.commutative = commutative;
             const Spec spec = choose_own(shape);
             ASSERT_FALSE(spec.is_native()) << name_of(collective);
@@ -100,8 +100,8 @@ TEST(Rule, WhatDoesNotCommuteKeepsOrder) {
   for (const Collective collective : collectives) {
     for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
       for (const int nodes : {1, 2, 3, 8, 9, 100}) {
-        for (const Face face : faces) {
-          CallShape shape = shape_of(collective, bytes, Topology::flat(nodes), face);
+        for (const Form form : forms) {
+          CallShape shape = shape_of(collective, bytes, Topology::flat(nodes), form);
           shape.commutative = false;
           const Spec spec = choose(shape);
           EXPECT_TRUE(spec.is_native() || keeps_order(spec.recipe, Topology::flat(nodes)));
@@ -143,9 +143,9 @@ TEST(Rule, AChainHasTwoSegmentsARankAtLeast) {
 TEST(Rule, WhatItChoosesIsOfUseThere) {
   for (const Topology& topology : topologies()) {
     for (const Collective collective : collectives) {
-      for (const Face face : faces) {
+      for (const Form form : forms) {
         for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
-          const Spec spec = choose(shape_of(collective, bytes, topology, face));
+          const Spec spec = choose(shape_of(collective, bytes, topology, form));
           if (spec.is_native()) continue;
           EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "")
               << to_string(spec) << " on " << topology.nodes << " nodes, " << topology.ranks() << " ranks";
@@ -159,14 +159,14 @@ TEST(Rule, InsideANodeThatSharesMemory) {
   for (int ranks = 2; ranks <= 20; ++ranks) {
     const Topology node = equal_nodes(1, ranks);
     for (const Collective collective : collectives) {
-      for (const Face face : faces) {
+      for (const Form form : forms) {
         for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 2) {
-          CallShape shape = shape_of(collective, bytes, node, face);
+          CallShape shape = shape_of(collective, bytes, node, form);
           shape.shares_memory = true;
           const Spec spec = choose(shape);
-          const bool is_small = bytes < native_floor(collective, face, ranks);
+          const bool is_small = bytes < native_floor(collective, form, ranks);
           // Long blocks of an alltoall the library moves with one copy.
-          if (is_small || (face == Face::blocking && collective != Collective::alltoall)) {
+          if (is_small || (form == Form::blocking && collective != Collective::alltoall)) {
             EXPECT_EQ(spec.is_native(), is_small) << to_string(spec);
           }
           if (spec.is_native()) continue;
@@ -181,7 +181,7 @@ TEST(Rule, ShortBlocksOfAnAlltoallCrossTheNetworkTogether) {
   const auto chosen = [](std::size_t block, int nodes, int ppn) {
     const Topology topology = equal_nodes(nodes, ppn);
     const std::size_t bytes = block * static_cast<std::size_t>(topology.ranks());
-    return to_string(choose(shape_of(Collective::alltoall, bytes, topology, Face::blocking)));
+    return to_string(choose(shape_of(Collective::alltoall, bytes, topology, Form::blocking)));
   };
   EXPECT_EQ(chosen(8, 4, 4), "smp(linear:radix=33)");
   EXPECT_EQ(chosen(2048, 4, 4), "multilane(linear:radix=33)");
@@ -195,14 +195,14 @@ TEST(Rule, ShortBlocksOfAnAlltoallCrossTheNetworkTogether) {
 
 TEST(Rule, BlocksOfADominantNodeGoAroundARing) {
   for (const Collective collective : {Collective::reduce_scatter, Collective::allgather}) {
-    for (const Face face : {Face::blocking, Face::non_blocking}) {
-      CallShape shape = shape_of(collective, 8 * mebibyte, equal_nodes(4, 4), face);
+    for (const Form form : {Form::blocking, Form::non_blocking}) {
+      CallShape shape = shape_of(collective, 8 * mebibyte, equal_nodes(4, 4), form);
       EXPECT_EQ(choose(shape).recipe.algorithm->name, "multilane");
       shape.has_dominant_node = true;
       EXPECT_EQ(choose(shape).recipe.algorithm->name, "ring");
       // One node of four ranks, and three of one.
       const Topology ragged = Topology::from_labels({0, 0, 0, 0, 1, 2, 3});
-      EXPECT_EQ(choose(shape_of(collective, 8 * mebibyte, ragged, face)).recipe.algorithm->name, "ring");
+      EXPECT_EQ(choose(shape_of(collective, 8 * mebibyte, ragged, form)).recipe.algorithm->name, "ring");
     }
   }
 }
@@ -232,9 +232,9 @@ TEST(Rule, WhatIsProposedForLengthsFitsThem) {
 }
 
 TEST(Rule, ManyRanksOfANodeGoByCache) {
-  const auto chosen = [](std::size_t bytes, const std::vector<int>& l3s, Face face = Face::blocking) {
+  const auto chosen = [](std::size_t bytes, const std::vector<int>& l3s, Form form = Form::blocking) {
     const Topology node = Topology::from_labels(std::vector<int>(l3s.size(), 0), {}, {}, l3s);
-    CallShape shape = shape_of(Collective::allreduce, bytes, node, face);
+    CallShape shape = shape_of(Collective::allreduce, bytes, node, form);
     shape.shares_memory = true;
     return to_string(choose(shape));
   };
@@ -244,7 +244,7 @@ TEST(Rule, ManyRanksOfANodeGoByCache) {
   EXPECT_EQ(chosen(16 * kibibyte, caches), "cache_lanes(rabenseifner)");
   EXPECT_EQ(chosen(64 * kibibyte, caches), "cache_lanes(two_shot)");
   EXPECT_EQ(chosen(64 * mebibyte, caches), "cache_lanes(two_shot)");
-  EXPECT_EQ(chosen(64 * kibibyte, caches, Face::non_blocking), "rabenseifner");
+  EXPECT_EQ(chosen(64 * kibibyte, caches, Form::non_blocking), "rabenseifner");
   // A cache that holds one rank has no lanes.
   caches.back() = 4;
   EXPECT_EQ(chosen(64 * kibibyte, caches), "rabenseifner");

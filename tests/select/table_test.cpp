@@ -66,15 +66,15 @@ TEST(Table, HoldsWhatTheFileSays) {
   ASSERT_EQ(table.shapes.size(), 2U);
   const Table::Shape& shape = table.shapes[0];
   EXPECT_EQ(std::tuple(shape.nodes, shape.ppn, shape.min_ppn, shape.modelled), std::tuple(8, 1, 1, false));
-  const auto rows = shape.rows_of(Collective::allreduce, Face::blocking);
+  const auto rows = shape.rows_of(Collective::allreduce, Form::blocking);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1].from, 4096U);
   EXPECT_EQ(rows[1].library, "recursive_doubling");
   EXPECT_EQ(to_string(rows[2].spec), "ring:segment_bytes=256KiB");
   EXPECT_EQ(rows[2].gain, 1.93);
   EXPECT_EQ(rows[0].gain, 0);
-  EXPECT_EQ(shape.rows_of(Collective::reduce_scatter, Face::persistent).size(), 1U);
-  EXPECT_TRUE(shape.rows_of(Collective::reduce_scatter, Face::blocking).empty());
+  EXPECT_EQ(shape.rows_of(Collective::reduce_scatter, Form::persistent).size(), 1U);
+  EXPECT_TRUE(shape.rows_of(Collective::reduce_scatter, Form::blocking).empty());
   const Table::Shape& ragged = table.shapes[1];
   EXPECT_EQ(std::tuple(ragged.nodes, ragged.ppn, ragged.min_ppn, ragged.modelled),
             std::tuple(16, 4, 3, true));
@@ -88,7 +88,7 @@ TEST(Table, SaysNothingBeyondWhatARowSaysItHoldsFor) {
     {"from": "64KiB", "to": "16MiB", "spec": "ring"}])");
   const Table table = parse_table(text.dump());
   const auto spec_of = [&](std::size_t bytes) {
-    const Table::Row* row = table.shapes[0].find(Collective::allreduce, Face::blocking, bytes);
+    const Table::Row* row = table.shapes[0].find(Collective::allreduce, Form::blocking, bytes);
     return row == nullptr ? "" : to_string(row->spec);
   };
   EXPECT_EQ(spec_of(63), "");
@@ -104,13 +104,13 @@ TEST(Table, SaysNothingBeyondWhatARowSaysItHoldsFor) {
 TEST(Table, EveryCallMayHaveItsList) {
   json table = whole_table();
   for (const Collective collective : collectives) {
-    for (const Face face : faces) {
-      table["shapes"][0][name_of(collective, face)] = json::parse(R"([{"from": 0, "spec": "native"}])");
+    for (const Form form : forms) {
+      table["shapes"][0][name_of(collective, form)] = json::parse(R"([{"from": 0, "spec": "native"}])");
     }
   }
   const Table read = parse_table(table.dump());
   for (const Collective collective : collectives) {
-    for (const Face face : faces) EXPECT_EQ(read.shapes[0].rows_of(collective, face).size(), 1U);
+    for (const Form form : forms) EXPECT_EQ(read.shapes[0].rows_of(collective, form).size(), 1U);
   }
 }
 
@@ -257,8 +257,8 @@ class RandomTables : public ::testing::Test {
       if (!there.insert({nodes, ppn, min_ppn}).second) continue;
       json shape = {{"nodes", nodes}, {"ppn", ppn}, {"min_ppn", min_ppn}, {"modelled", below(2) == 0}};
       for (const Collective collective : collectives) {
-        for (const Face face : faces) {
-          if (below(3) == 0) shape[name_of(collective, face)] = make_rows(collective);
+        for (const Form form : forms) {
+          if (below(3) == 0) shape[name_of(collective, form)] = make_rows(collective);
         }
       }
       table["shapes"].push_back(shape);
@@ -302,10 +302,10 @@ TEST_F(RandomTables, ALookupFindsWhatAScanFinds) {
     const Table table = parse_table(text.dump());
     for (std::size_t i = 0; i < table.shapes.size(); ++i) {
       for (const Collective collective : collectives) {
-        for (const Face face : faces) {
+        for (const Form form : forms) {
           for (int call = 0; call < 4; ++call) {
             std::size_t bytes = random_() >> (20 + below(44));
-            const auto rows = table.shapes[i].rows_of(collective, face);
+            const auto rows = table.shapes[i].rows_of(collective, form);
             // The first and last size of a row, and the sizes next to them.
             if (!rows.empty() && below(2) == 0) {
               const Table::Row& row = rows[random_() % rows.size()];
@@ -313,9 +313,9 @@ TEST_F(RandomTables, ALookupFindsWhatAScanFinds) {
             }
             if (bytes > 0 && below(3) == 0) --bytes;
             if (bytes < SIZE_MAX && below(3) == 0) ++bytes;
-            const Table::Row* row = table.shapes[i].find(collective, face, bytes);
+            const Table::Row* row = table.shapes[i].find(collective, form, bytes);
             EXPECT_EQ(row == nullptr ? "" : to_string(row->spec),
-                      scan(text["shapes"][i], name_of(collective, face), bytes));
+                      scan(text["shapes"][i], name_of(collective, form), bytes));
           }
         }
       }
@@ -352,11 +352,11 @@ TEST_F(RandomTables, BelowTheFloorEverythingIsNative) {
   for (int turn = 0; turn < 200; ++turn) {
     const Table table = parse_table(make_table().dump());
     for (const Collective collective : collectives) {
-      for (const Face face : faces) {
-        const std::size_t floor = table.native_floor(collective, face);
+      for (const Form form : forms) {
+        const std::size_t floor = table.native_floor(collective, form);
         bool is_reached = false;
         for (const Table::Shape& shape : table.shapes) {
-          for (const Table::Row& row : shape.rows_of(collective, face)) {
+          for (const Table::Row& row : shape.rows_of(collective, form)) {
             EXPECT_TRUE(row.spec.is_pass_through() || row.from >= floor);
             is_reached = is_reached || (row.from == floor && !row.spec.is_pass_through());
           }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/calibration/calibration.hpp"
 
-
 #include <algorithm>
 #include <cmath>
 #include <sstream>

@@ -14,8 +14,8 @@ class Arguments {
  public:
   Arguments(const Role& role, const Element& element);
 
-  /// Returns pass(arguments...) with those of the blocking function, in its order. `input` and `output` are this
-  /// rank's buffers. Handles are raw, as the function gets them.
+  /// Returns pass(arguments...) with those of the blocking function, in its order. `input` and `output` are
+  /// this rank's buffers. Handles are raw, as the function gets them.
   template <typename Pass>
   int give(const void* input, void* output, MPI_Op op, MPI_Comm comm, const Pass& pass) const;
 

@@ -3,39 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
+
+#include "algorithms/mpi_function.hpp"
+#include "select/form.hpp"
 
 namespace stretto::bench {
 
-/// The calls of MPI that can be measured.
-enum class Collective : std::uint8_t {
-  allreduce,
-  bcast,
-  reduce,
-  reduce_scatter,
-  reduce_scatter_block,
-  allgather,
-  allgatherv,
-  alltoall,
-  alltoallv,
-  alltoallw,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  scan,
-  exscan,
-  barrier
-};
-
-/// How a program makes such a call: in one step, by a start and MPI_Wait, or by MPI_Start and MPI_Wait on a
-/// persistent request.
-enum class Form : std::uint8_t { blocking, non_blocking, persistent };
+/// What is measured are functions of MPI.
+using Collective = MpiFunction;
 
 constexpr std::array<std::string_view, 3> form_names{"blocking", "non-blocking", "persistent"};
 
@@ -47,49 +26,6 @@ constexpr std::optional<Form> find_form(std::string_view name) {
   const auto* const found = std::find(form_names.begin(), form_names.end(), name);
   return found == form_names.end() ? std::nullopt
                                    : std::optional(static_cast<Form>(found - form_names.begin()));
-}
-
-struct CollectiveName {
-  Collective collective;
-  std::string_view name;
-  std::string_view algorithms;  // the collective whose algorithms carry it out
-};
-
-constexpr std::array<CollectiveName, 17> collective_names{{
-    {Collective::allreduce, "allreduce", "allreduce"},
-    {Collective::bcast, "bcast", "bcast"},
-    {Collective::reduce, "reduce", "reduce"},
-    {Collective::reduce_scatter, "reduce_scatter", "reduce_scatter"},
-    {Collective::reduce_scatter_block, "reduce_scatter_block", "reduce_scatter"},
-    {Collective::allgather, "allgather", "allgather"},
-    {Collective::allgatherv, "allgatherv", "allgather"},
-    {Collective::alltoall, "alltoall", "alltoall"},
-    {Collective::alltoallv, "alltoallv", "alltoallv"},
-    {Collective::alltoallw, "alltoallw", "alltoallv"},
-    {Collective::gather, "gather", "gather"},
-    {Collective::gatherv, "gatherv", "gatherv"},
-    {Collective::scatter, "scatter", "scatter"},
-    {Collective::scatterv, "scatterv", "scatterv"},
-    {Collective::scan, "scan", "scan"},
-    {Collective::exscan, "exscan", "exscan"},
-    {Collective::barrier, "barrier", "barrier"},
-}};
-
-constexpr const CollectiveName& names_of(Collective collective) {
-  return collective_names.at(static_cast<std::size_t>(collective));
-}
-
-/// Returns the name of MPI's blocking function.
-inline std::string mpi_name(Collective collective) {
-  std::string name(names_of(collective).name);
-  name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
-  return "MPI_" + name;
-}
-
-constexpr std::optional<Collective> find_collective(std::string_view name) {
-  const auto* const found = std::find_if(collective_names.begin(), collective_names.end(),
-                                         [&](const CollectiveName& one) { return one.name == name; });
-  return found == collective_names.end() ? std::nullopt : std::optional(found->collective);
 }
 
 constexpr bool is_gather(Collective collective) {

@@ -19,7 +19,7 @@ constexpr std::size_t most_divisor = 64;
 
 Mockup::Part parse_part(std::string_view part, std::string_view text) {
   const std::size_t slash = part.find('/');
-  const auto collective = find_collective(part.substr(0, slash));
+  const auto collective = find_mpi_function(part.substr(0, slash));
   if (!collective) refuse(text);
   if (slash == std::string_view::npos) return {*collective};
   const std::string_view number = part.substr(slash + 1);

@@ -53,8 +53,8 @@ std::vector<std::string> split(std::string_view option, std::string_view text) {
 
 Collective parse_collective(std::string_view option, std::string_view text) {
   std::string known;
-  for (const CollectiveName& one : collective_names) {
-    if (one.name == text) return one.collective;
+  for (const MpiFunctionFacts& one : mpi_functions) {
+    if (one.name == text) return one.function;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }
   refuse(option, text, "one of " + known);
@@ -109,14 +109,13 @@ bool parse_flag(std::string_view option, std::string_view text) {
 /// An algorithm of the library is looked for when it is used.
 void check_spec(Collective collective, const std::string& spec) {
   if (spec == "auto" || !library_algorithm_in(spec).empty()) return;
-  const auto algorithms = stretto::find_collective(names_of(collective).algorithms);
-  if (algorithms) parse_spec(*algorithms, spec);
+  parse_spec(collective_of(collective), spec);
 }
 
 }  // namespace
 
 void check_options(const Options& options, int ranks) {
-  const std::string collective(names_of(options.collective).name);
+  const std::string collective(facts_of(options.collective).name);
   if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
   for (const std::string& spec : options.specs) check_spec(options.collective, spec);
   if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");

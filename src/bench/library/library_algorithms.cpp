@@ -75,7 +75,7 @@ std::optional<Variable> find_variable(const std::string& name) {
   name_length = static_cast<int>(unused.size());
   int count = 0;
   if (mpi.T_cvar_get_info(index, unused.data(), &name_length, &verbosity, &variable.type,
-                           &variable.enumeration, text.data(), &length, &bind, &scope) != MPI_SUCCESS ||
+                          &variable.enumeration, text.data(), &length, &bind, &scope) != MPI_SUCCESS ||
       mpi.T_cvar_handle_alloc(index, nullptr, &variable.handle, &count) != MPI_SUCCESS) {
     return std::nullopt;
   }
@@ -100,7 +100,7 @@ std::string upper(std::string text) {
 
 /// Returns `allreduce`, or `iallreduce` for non-blocking calls.
 std::string call_name(Collective collective, Form form) {
-  const std::string name(names_of(collective).name);
+  const std::string name(facts_of(collective).name);
   return form == Form::blocking ? name : "i" + name;
 }
 
@@ -289,7 +289,7 @@ void add_open_mpi_settings(Collective collective, Form form, const std::string& 
   write(use.variable, use.is_flag, use.usual);
   if (!in_use) refuse(name, "this Open MPI must be started with OMPI_MCA_coll_tuned_use_dynamic_rules=1");
   settings.push_back(use);
-  const std::string call(names_of(collective).name);
+  const std::string call(facts_of(collective).name);
   if (const auto han = find_variable("coll_han_" + call + "_dynamic_global_communicator_module")) {
     settings.push_back(setting(*han, han_to_tuned));
   }

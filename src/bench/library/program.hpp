@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions as a program calls them: through Stretto, whose library is linked. They take raw handles, since the
-// measuring program is compiled once for every interface.
+// Functions as a program calls them: through Stretto, whose library is linked. They take raw handles, since
+// the measuring program is compiled once for every interface.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ namespace {
 /// collectives is initialized in another way (interpose/session/thread_level.hpp), whose cost blocking
 /// calls should not pay.
 void* find_function(Collective collective, const std::string& spec, bool is_native, Form form) {
-  std::string name(names_of(collective).name);
+  std::string name(facts_of(collective).name);
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const std::string by_spec = "stretto_" + name;
@@ -122,17 +122,15 @@ int Call::pass(void* request, Given... arguments) const {
     case Form::non_blocking:
       return by_name_ ? call(arguments..., request) : call(arguments..., spec, request);
     case Form::persistent:
-      return by_name_ ? call(arguments..., info, request)
-                      : call(arguments..., info, spec, request);
+      return by_name_ ? call(arguments..., info, request) : call(arguments..., info, spec, request);
   }
   return mpi.err_intern;
 }
 
 int Call::make(std::size_t pair) {
   const MPI_Comm comm = algorithm_ != nullptr ? algorithm_->communicator : MPI_Comm{mpi.comm_world};
-  return arguments_.give(buffers_.input(pair), buffers_.output(pair), mpi.sum, comm, [&](auto... given) {
-    return pass(requests_[pair].address(), given...);
-  });
+  return arguments_.give(buffers_.input(pair), buffers_.output(pair), mpi.sum, comm,
+                         [&](auto... given) { return pass(requests_[pair].address(), given...); });
 }
 
 }  // namespace stretto::bench

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/measure/measure.hpp"
 
-
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,9 +43,9 @@ std::array<double, count> largest(std::array<double, count> values) {
 
 std::string choice(Collective collective, Form form, std::size_t bytes) {
   std::array<char, 256> text{};
-  std::string name(names_of(collective).algorithms);
+  std::string name(name_of(collective_of(collective)));
   // No size counts where ranks do not know it.
-  if (const auto found = stretto::find_collective(name); found && has_private_lengths(*found)) bytes = 0;
+  if (has_private_lengths(collective_of(collective))) bytes = 0;
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const int code =
@@ -67,7 +65,7 @@ double timed(const Work& work) {
 
 /// What is warmed up, besides its form and case.
 std::string warm_key(const Options& options, const Result& result) {
-  const std::string collective(names_of(options.collective).name);
+  const std::string collective(facts_of(options.collective).name);
   return collective + " " + std::to_string(options.root) + " " + std::to_string(options.skew.value_or(-1)) +
          " " + options.type + " " + result.spec + " " + result.mockup;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/library/program.hpp"
 #include "bench/output/report.hpp"
-
-
+#include "bench/library/program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,10 +63,9 @@ Placement find_placement() {
 
 void report_ready(const Options& usual, const Placement& placement) {
   Json names = Json::object();
-  for (const CollectiveName& one : collective_names) {
+  for (const MpiFunctionFacts& one : mpi_functions) {
     for (const Form form : usual.forms) {
-      names[std::string(one.name)][std::string(name_of(form))] =
-          LibraryAlgorithms::names(one.collective, form);
+      names[std::string(one.name)][std::string(name_of(form))] = LibraryAlgorithms::names(one.function, form);
     }
   }
   print({{"event", "ready"},
@@ -90,7 +87,7 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
   for (const Form form : options.forms) forms.push_back(name_of(form));
   const char* const progress_thread = std::getenv("STRETTO_PROGRESS_THREAD");
   print({{"event", "start"},
-         {"collective", names_of(options.collective).name},
+         {"collective", facts_of(options.collective).name},
          {"root", options.root},
          {"skew", options.skew ? Json(*options.skew) : Json(nullptr)},
          {"library", library_version()},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measuring program that a launcher starts: finds an MPI library of the interface that its first argument
-// names, and then loads the rest (../main.cpp), which is a shared object beside it. So no MPI library is linked:
-// one build runs on each, whatever its file is called. Stretto is linked, so its functions come first.
+// names, and then loads the rest (../main.cpp), which is a shared object beside it. So no MPI library is
+// linked: one build runs on each, whatever its file is called. Stretto is linked, so its functions come
+// first.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -97,14 +98,16 @@ int start(int count, char** words) {
   if (!interface) return fail("the first argument names the binary interface: openmpi, mpich or abi");
   if (!load_library(*interface)) {
     std::string names;
-    for (const std::string& name : names_of_library(*interface)) names += (names.empty() ? "" : " or ") + name;
+    for (const std::string& name : names_of_library(*interface))
+      names += (names.empty() ? "" : " or ") + name;
     return fail(names + " was not found; add the folder of your MPI library to LD_LIBRARY_PATH");
   }
   const std::string path = path_of_rest();
   void* rest = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (rest == nullptr) return fail(dlerror());
   auto* const run = reinterpret_cast<int (*)(int, char**)>(dlsym(rest, "stretto_bench_main"));
-  return run == nullptr ? fail(path + " is not of this version; install Stretto again") : run(count - 1, words + 1);
+  return run == nullptr ? fail(path + " is not of this version; install Stretto again")
+                        : run(count - 1, words + 1);
 }
 
 }  // namespace

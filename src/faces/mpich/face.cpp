@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of MPICH and Intel MPI: handles are numbers of 32 bits. Functions that take arrays of them get
-// copies.
+// The interface of MPICH and Intel MPI: handles are numbers of 32 bits. Functions that take arrays of them
+// get copies.
 #include "faces/face.hpp"
 
 #include <algorithm>
@@ -74,16 +74,15 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   return STRETTO_REAL(Waitall)(count, Requests(count, requests).data(), real(statuses));
 }
 int Type_create_struct(int count, const int* lengths, const MPI_Aint* places, const MPI_Datatype* types,
-                            MPI_Datatype* datatype) {
+                       MPI_Datatype* datatype) {
   HandleList<::MPI_Datatype, const MPI_Datatype> list(count, types);
-  return STRETTO_REAL(Type_create_struct)(
-      count, lengths, places, list.data(),
-      Argument<::MPI_Datatype*, MPI_Datatype*>(datatype));
+  return STRETTO_REAL(Type_create_struct)(count, lengths, places, list.data(),
+                                          Argument<::MPI_Datatype*, MPI_Datatype*>(datatype));
 }
 int Type_get_contents(MPI_Datatype datatype, int integers, int addresses, int datatypes, int* integer,
-                           MPI_Aint* address, MPI_Datatype* types) {
-  return STRETTO_REAL(Type_get_contents)(to_handle<::MPI_Datatype>(datatype), integers, addresses,
-                                         datatypes, integer, address,
+                      MPI_Aint* address, MPI_Datatype* types) {
+  return STRETTO_REAL(Type_get_contents)(to_handle<::MPI_Datatype>(datatype), integers, addresses, datatypes,
+                                         integer, address,
                                          HandleList<::MPI_Datatype, MPI_Datatype>(datatypes, types).data());
 }
 }  // namespace by_copies

@@ -86,144 +86,108 @@ std::optional<std::size_t> bytes_of(std::span<const UsersBlock> blocks) {
 
 using Blocks = std::optional<std::vector<UsersBlock>>;
 
-/// `sent` is empty for a call in place.
-std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks& received, bool in_place,
-                                   Aliasing aliasing, const ProgramHandles& handles, MPI_Comm comm,
-                                   const std::shared_ptr<Communicator>& state) {
+/// The blocks that a rank sends or receives: displacements of MPI_Alltoallw are bytes, and each block has a
+/// type.
+Blocks blocks_of(const BufferArgument& buffer, int ranks) {
+  if (buffer.datatypes == nullptr) return users_blocks(buffer, ranks);
+  std::vector<UsersBlock> blocks;
+  auto* const begin = static_cast<std::byte*>(buffer.memory());
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (buffer.counts[rank] < 0) return std::nullopt;
+    blocks.push_back(
+        {begin + buffer.places[rank], static_cast<std::size_t>(buffer.counts[rank]), buffer.datatypes[rank]});
+  }
+  return blocks;
+}
+
+/// Whether all that a call needs of a buffer is there.
+bool is_whole(const BufferArgument& buffer, bool has_types) {
+  return buffer.counts.exist() && buffer.places.exist() && (!has_types || buffer.datatypes != nullptr);
+}
+
+/// The types of blocks that have elements.
+std::vector<MPI_Datatype> types_of(std::initializer_list<const Blocks*> all) {
+  std::vector<MPI_Datatype> types;
+  for (const Blocks* blocks : all) {
+    if (!*blocks) continue;
+    for (const UsersBlock& block : **blocks) {
+      if (block.count > 0) types.push_back(block.datatype);
+    }
+  }
+  return types;
+}
+
+/// Whether table and rule only say `native`, which only a race may change.
+bool is_left_to_races(const ProgramCall& asked) {
+  return !asked.forced && session.native_floor(Collective::alltoallv, asked.form) != 0;
+}
+
+bool is_left_to_library(const ProgramCall& asked) {
+  return is_left_to_races(asked) && !(asked.form == Form::blocking && session.races_lengths);
+}
+
+bool is_left_to_library(const ProgramCall& asked, Communicator& state) {
+  if (state.native_only()) return true;
+  return is_left_to_races(asked) && pass_to_library(state, Collective::alltoallv);
+}
+
+}  // namespace
+
+std::optional<int> exchange_equal(ProgramCall& asked) {
+  const bool in_place = asked.in_place();
+  const BufferArgument& received = asked.received;
+  if (received.count < 0 || (!in_place && asked.sent.count < 0) || received.in_place()) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const int ranks = state->ranks();
+  const auto of_ranks = static_cast<std::size_t>(ranks);
+  const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
+  const std::size_t block = static_cast<std::size_t>(received.count) * element_bytes.value_or(0);
+  const std::size_t bytes = block * of_ranks;
+  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
+  const CallTraits traits = traits_of_blocks(asked, bytes, block, element_bytes);
+  return dispatch(asked, traits, handles_of(asked), state, [&] {
+    std::optional<UsersBlock> sent;
+    if (!in_place) sent = users_block(asked.sent, of_ranks);
+    return Exchange(sent, users_block(received, of_ranks), ranks);
+  });
+}
+
+std::optional<int> exchange_unequal(ProgramCall& asked) {
+  if (is_left_to_library(asked)) return std::nullopt;
+  const bool in_place = asked.in_place();
+  const bool has_types = asked.function == MpiFunction::alltoallw;
+  if (asked.received.in_place() || !is_whole(asked.received, has_types) ||
+      (!in_place && !is_whole(asked.sent, has_types))) {
+    return std::nullopt;
+  }
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || is_left_to_library(asked, *state)) return std::nullopt;
+  const Blocks received = blocks_of(asked.received, state->ranks());
+  const Blocks sent = in_place ? std::nullopt : blocks_of(asked.sent, state->ranks());
   if (!received || (!in_place && !sent)) return std::nullopt;
+  const Aliasing aliasing = aliasing_of_exchange(asked.sent.address, asked.received.memory(),
+                                                 asked.sent.counts == asked.received.counts &&
+                                                     asked.sent.datatype == asked.received.datatype &&
+                                                     asked.sent.datatypes == asked.received.datatypes);
   const std::vector<UsersBlock>& input = in_place ? *received : *sent;
   const std::optional<std::size_t> to_others = bytes_of(input);
   const std::optional<std::size_t> from_others = in_place ? to_others : bytes_of(*received);
   const CallTraits traits{.collective = Collective::alltoallv,
                           .in_place = InPlaceEverywhere::of(Collective::alltoallv, in_place),
                           .understood = to_others && from_others};
-  form.private_bytes = to_others.value_or(0) + from_others.value_or(0);
-  return dispatch(form, traits, handles, comm, state,
+  asked.private_bytes = to_others.value_or(0) + from_others.value_or(0);
+  const std::vector<MPI_Datatype> types =
+      has_types ? types_of({&received, &sent}) : std::vector<MPI_Datatype>();
+  ProgramHandles handles = has_types ? ProgramHandles{.datatype = mpi.datatype_null,
+                                                      .other_datatype = mpi.datatype_null,
+                                                      .op = mpi.op_null}
+                                     : handles_of(asked);
+  handles.more_datatypes = types;
+  return dispatch(asked, traits, handles, state,
                   [&] { return UnequalExchange(input, *received, in_place ? Aliasing::borne : aliasing); });
 }
-
-/// Displacements of MPI_Alltoallw are bytes, and each block has a type.
-template <typename Count>
-Blocks typed_blocks(const void* buffer, int ranks, const Count* counts, const Count* displacements,
-                    RawDatatypes datatypes) {
-  std::vector<UsersBlock> blocks;
-  auto* const begin = static_cast<std::byte*>(const_cast<void*>(buffer));
-  for (int rank = 0; rank < ranks; ++rank) {
-    if (counts[rank] < 0) return std::nullopt;
-    blocks.push_back({begin + static_cast<std::ptrdiff_t>(displacements[rank]),
-                      static_cast<std::size_t>(counts[rank]), datatypes[rank]});
-  }
-  return blocks;
-}
-
-/// Whether table and rule only say `native`, which only a race may change.
-bool is_left_to_races(const Form& form) {
-  return !form.forced && session.native_floor(Collective::alltoallv, form.face) != 0;
-}
-
-bool is_left_to_library(const Form& form) {
-  return is_left_to_races(form) && !(form.face == Face::blocking && session.races_lengths);
-}
-
-bool is_left_to_library(const Form& form, Communicator& state) {
-  if (state.native_only()) return true;
-  return is_left_to_races(form) && pass_to_library(state, Collective::alltoallv);
-}
-
-}  // namespace
-
-std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t sendcount,
-                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
-                                MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == mpi.in_place;
-  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == mpi.in_place) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->ranks() == 0) return std::nullopt;
-  const int ranks = state->ranks();
-  const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
-  const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
-  const std::size_t bytes = block * static_cast<std::size_t>(ranks);
-  if (!form.forced && element_bytes && bytes < session.native_floor(Collective::alltoall, form.face)) {
-    return std::nullopt;
-  }
-  const auto of_ranks = static_cast<std::size_t>(ranks);
-  const SentElements elements{sendbuf, sendcount, sendtype};
-  const CallTraits traits = traits_of_blocks(Collective::alltoall, bytes, elements, block, element_bytes);
-  return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
-    std::optional<UsersBlock> sent;
-    if (!in_place)
-      sent = {const_cast<void*>(sendbuf), of_ranks * static_cast<std::size_t>(sendcount), sendtype};
-    return Exchange(sent, {recvbuf, of_ranks * static_cast<std::size_t>(recvcount), recvtype}, ranks);
-  });
-}
-
-template <typename Count>
-std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* sendcounts,
-                                 const Count* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                                 const Count* recvcounts, const Count* rdispls, MPI_Datatype recvtype,
-                                 MPI_Comm comm) {
-  if (is_left_to_library(form)) return std::nullopt;
-  const bool in_place = sendbuf == mpi.in_place;
-  if (recvbuf == mpi.in_place || recvcounts == nullptr || rdispls == nullptr ||
-      (!in_place && (sendcounts == nullptr || sdispls == nullptr))) {
-    return std::nullopt;
-  }
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || is_left_to_library(form, *state)) return std::nullopt;
-  const int ranks = state->ranks();
-  const Blocks received = users_blocks(recvbuf, ranks, recvcounts, rdispls, recvtype);
-  const Blocks sent = in_place ? std::nullopt : users_blocks(sendbuf, ranks, sendcounts, sdispls, sendtype);
-  const ProgramHandles handles{
-      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
-  const Aliasing aliasing =
-      aliasing_of_exchange(sendbuf, recvbuf, sendcounts == recvcounts && sendtype == recvtype);
-  return exchange_blocks(form, sent, received, in_place, aliasing, handles, comm, state);
-}
-
-template <typename Count>
-std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* sendcounts,
-                                 const Count* sdispls, RawDatatypes sendtypes, void* recvbuf,
-                                 const Count* recvcounts, const Count* rdispls, RawDatatypes recvtypes,
-                                 MPI_Comm comm) {
-  if (is_left_to_library(form)) return std::nullopt;
-  const bool in_place = sendbuf == mpi.in_place;
-  if (recvbuf == mpi.in_place || recvcounts == nullptr || rdispls == nullptr || recvtypes == nullptr ||
-      (!in_place && (sendcounts == nullptr || sdispls == nullptr || sendtypes == nullptr))) {
-    return std::nullopt;
-  }
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || is_left_to_library(form, *state)) return std::nullopt;
-  const int ranks = state->ranks();
-  const Blocks received = typed_blocks(recvbuf, ranks, recvcounts, rdispls, recvtypes);
-  const Blocks sent = in_place ? std::nullopt : typed_blocks(sendbuf, ranks, sendcounts, sdispls, sendtypes);
-  std::vector<MPI_Datatype> types;
-  for (const Blocks* blocks : {&received, &sent}) {
-    if (!*blocks) continue;
-    for (const UsersBlock& block : **blocks) {
-      if (block.count > 0) types.push_back(block.datatype);
-    }
-  }
-  const ProgramHandles handles{.datatype = mpi.datatype_null,
-                               .other_datatype = mpi.datatype_null,
-                               .op = mpi.op_null,
-                               .more_datatypes = types};
-  const Aliasing aliasing =
-      aliasing_of_exchange(sendbuf, recvbuf, sendcounts == recvcounts && sendtypes == recvtypes);
-  return exchange_blocks(form, sent, received, in_place, aliasing, handles, comm, state);
-}
-
-template std::optional<int> try_alltoallv(Form&, const void*, const int*, const int*, MPI_Datatype, void*,
-                                          const int*, const int*, MPI_Datatype, MPI_Comm);
-template std::optional<int> try_alltoallv(Form&, const void*, const std::int64_t*, const std::int64_t*,
-                                          MPI_Datatype, void*, const std::int64_t*, const std::int64_t*,
-                                          MPI_Datatype, MPI_Comm);
-template std::optional<int> try_alltoallw(Form&, const void*, const int*, const int*, RawDatatypes,
-                                          void*, const int*, const int*, RawDatatypes, MPI_Comm);
-template std::optional<int> try_alltoallw(Form&, const void*, const std::int64_t*, const std::int64_t*,
-                                          RawDatatypes, void*, const std::int64_t*,
-                                          const std::int64_t*, RawDatatypes, MPI_Comm);
 
 }  // namespace stretto

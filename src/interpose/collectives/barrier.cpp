@@ -25,23 +25,36 @@ class Signal final : public Message {
   std::array<std::byte, 1> byte_{};
 };
 
+bool is_wanted(bool is_forced) {
+  return is_forced || session.forced_for(Collective::barrier, 0);
+}
+
+/// Of a barrier that may be repeated.
+std::optional<CallKey> key_of(Form form, bool is_forced) {
+  if (is_wanted(is_forced) || !may_repeat(form, is_forced)) return std::nullopt;
+  return CallKey{.collective = Collective::barrier, .count = 1, .datatype = mpi.byte};
+}
+
 }  // namespace
 
-std::optional<int> try_barrier(Form& form, MPI_Comm comm) {
-  const bool is_wanted = form.forced || session.forced_for(Collective::barrier, 0);
-  if (session.observes_all_calls() && !is_wanted) return std::nullopt;
-  if (form.face == Face::blocking && !is_wanted && session.may_repeat) {
-    static const CallKey key{.collective = Collective::barrier, .count = 1, .datatype = mpi.byte};
-    form.key = key;
-    const std::byte here{};
-    const Repetition again = try_repeat(form, key, &here, nullptr, comm);
-    if (again.is_known) return again.result;
-  }
+FirstLook look_at_barrier(const Way& way, MPI_Comm comm) {
+  const bool is_forced = way.forced != nullptr;
+  if (session.observes_all_calls() && !is_wanted(is_forced)) return {.is_left = true};
+  const auto key = key_of(way.form, is_forced);
+  if (!key) return {};
+  const std::byte here{};
+  Repetition again = try_repeat(*key, &here, nullptr, comm);
+  if (!again.is_known) return {};
+  return {.is_left = !again.result, .result = again.result, .learning = std::move(again.learning)};
+}
+
+std::optional<int> synchronize(ProgramCall& asked) {
+  asked.key = key_of(asked.form, asked.forced.has_value());
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only()) return std::nullopt;
   const CallTraits traits{.collective = Collective::barrier};
-  return dispatch(form, traits, {}, comm, state, [] { return Signal(); });
+  return dispatch(asked, traits, {}, state, [] { return Signal(); });
 }
 
 }  // namespace stretto

@@ -1,85 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's collectives. If the result is empty, the library must carry the call out, by its own
-// function with unchanged arguments (`form` says whether it is counted). Otherwise it is an MPI error
-// code, already reported to the handler of `comm`. After a success, a non-blocking or persistent call has
-// its request.
+// How Stretto carries out the program's collectives.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
-#include "interpose/dispatch/form.hpp"
-#include "interpose/session/raw_handle.hpp"
+#include "interpose/dispatch/program_call.hpp"
 
 namespace stretto {
 
-std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/// Carries a call out. If the result is empty, the library must do so, by its own function with unchanged
+/// arguments (`asked` says whether it is counted). Otherwise it is an MPI error code, already reported to the
+/// handler of the communicator. After a success, a non-blocking or persistent call has its request.
+std::optional<int> carry_out(ProgramCall& asked);
 
-std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                              MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+// Its parts, by what the calls have in common.
+/// Allreduce, reduce, scan, exscan.
+std::optional<int> reduce_elements(ProgramCall& asked);
+/// Both functions of reduce-scatter.
+std::optional<int> reduce_blocks(ProgramCall& asked);
+std::optional<int> broadcast(ProgramCall& asked);
+std::optional<int> gather_from_all(ProgramCall& asked);   // allgather
+std::optional<int> gather_unequal(ProgramCall& asked);    // allgatherv
+std::optional<int> exchange_equal(ProgramCall& asked);    // alltoall
+std::optional<int> exchange_unequal(ProgramCall& asked);  // alltoallv, alltoallw
+/// Gather(v), scatter(v).
+std::optional<int> move_blocks_of_root(ProgramCall& asked);
+std::optional<int> synchronize(ProgramCall& asked);  // barrier
 
-/// `Count` is int or MPI_Count.
-template <typename Count>
-std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/// What is known of a call before its record is made. Programs make many calls that are short, so these stay
+/// before.
+struct FirstLook {
+  bool is_left = false;                      // to the library
+  bool is_plain = false;                     // left, and the library gets the program's buffers at once
+  std::optional<int> result = std::nullopt;  // of a call that has been carried out
+  /// To live while the library carries it out.
+  std::shared_ptr<LearningCall> learning = nullptr;
+};
 
-std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, void* recvbuf,
-                                            std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op,
-                                            MPI_Comm comm);
-
-std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
-                             MPI_Comm comm);
-
-std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
-                                 MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
-                                 MPI_Datatype recvtype, MPI_Comm comm);
-
-template <typename Count>
-std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t sendcount,
-                                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
-                                  const Count* displs, MPI_Datatype recvtype, MPI_Comm comm);
-
-std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t sendcount,
-                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
-                                MPI_Datatype recvtype, MPI_Comm comm);
-
-template <typename Count>
-std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* sendcounts,
-                                 const Count* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                                 const Count* recvcounts, const Count* rdispls, MPI_Datatype recvtype,
-                                 MPI_Comm comm);
-
-template <typename Count>
-std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* sendcounts,
-                                 const Count* sdispls, RawDatatypes sendtypes, void* recvbuf,
-                                 const Count* recvcounts, const Count* rdispls, RawDatatypes recvtypes,
-                                 MPI_Comm comm);
-
-std::optional<int> try_gather(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
-                              MPI_Comm comm);
-
-template <typename Count>
-std::optional<int> try_gatherv(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, const Count* recvcounts, const Count* displs,
-                               MPI_Datatype recvtype, int root, MPI_Comm comm);
-
-std::optional<int> try_scatter(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
-                               MPI_Comm comm);
-
-template <typename Count>
-std::optional<int> try_scatterv(Form& form, const void* sendbuf, const Count* sendcounts, const Count* displs,
-                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
-                                MPI_Datatype recvtype, int root, MPI_Comm comm);
-
-std::optional<int> try_scan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+FirstLook look_at_allreduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
                             MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+FirstLook look_at_broadcast(const Way& way, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
+                            MPI_Comm comm);
+FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
+                         MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+FirstLook look_at_barrier(const Way& way, MPI_Comm comm);
 
-std::optional<int> try_exscan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
-
-std::optional<int> try_barrier(Form& form, MPI_Comm comm);
+/// Of a call with elements of one type: few of them are never Stretto's.
+FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
+                           std::int64_t count, MPI_Datatype datatype, MPI_Comm comm);
 
 }  // namespace stretto

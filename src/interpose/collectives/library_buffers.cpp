@@ -6,8 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "interpose/session/raw_handle.hpp"
-
 namespace stretto {
 namespace {
 
@@ -49,28 +47,15 @@ class Span {
                          .true_lower_bound = layout.true_lower_bound});
     return *this;
   }
-  /// Blocks of all ranks: `places` in elements, or nullptr for blocks that are adjacent.
-  template <typename Count>
-  Span& add_all(const Count* counts, const Count* places, MPI_Datatype datatype, int ranks) {
-    if (counts == nullptr) return *this;
-    const Layout layout(datatype);
+  /// The blocks of all ranks.
+  Span& add_all(const BufferArgument& blocks, int ranks) {
+    if (blocks.datatypes != nullptr) return add_typed(blocks, ranks);
+    const Layout layout(blocks.datatype);
+    if (!blocks.counts.exist()) return add(0, blocks.count * ranks, layout);
     std::int64_t behind = 0;
     for (int i = 0; i < ranks; ++i) {
-      add((places != nullptr ? static_cast<std::int64_t>(places[i]) : behind) * layout.extent, counts[i],
-          layout);
-      behind += counts[i];
-    }
-    return *this;
-  }
-  /// Blocks of all ranks: `places` in bytes, each of its own type.
-  template <typename Count>
-  Span& add_all(const Count* counts, const Count* places, RawDatatypes datatypes, int ranks) {
-    if (counts == nullptr || places == nullptr || datatypes == nullptr) return *this;
-    Layout layout(mpi.datatype_null);
-    for (int i = 0; i < ranks; ++i) {
-      if (counts[i] <= 0) continue;
-      if (datatypes[i] != layout.datatype) layout = Layout(datatypes[i]);
-      add(places[i], counts[i], layout);
+      add((blocks.places.exist() ? blocks.places[i] : behind) * layout.extent, blocks.counts[i], layout);
+      behind += blocks.counts[i];
     }
     return *this;
   }
@@ -84,16 +69,24 @@ class Span {
   }
 
  private:
+  /// Each block has its own type.
+  Span& add_typed(const BufferArgument& blocks, int ranks) {
+    if (!blocks.counts.exist() || !blocks.places.exist()) return *this;
+    Layout layout(mpi.datatype_null);
+    for (int i = 0; i < ranks; ++i) {
+      if (blocks.counts[i] <= 0) continue;
+      if (blocks.datatypes[i] != layout.datatype) layout = Layout(blocks.datatypes[i]);
+      add(blocks.places[i], blocks.counts[i], layout);
+    }
+    return *this;
+  }
+
   const void* buffer_;
   std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t end_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t data_ = 0;
   std::vector<TouchedElements> elements_;
 };
-
-Span elements(const void* buffer, std::int64_t count, MPI_Datatype datatype) {
-  return Span(buffer).add(0, count, Layout(datatype));
-}
 
 int rank_in(MPI_Comm comm) {
   int rank = 0;
@@ -107,171 +100,66 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// In place, the arguments of the input mean nothing: input() is not called.
-template <typename Input>
-LibraryBuffers both(const void* sendbuf, const Input& input, const TouchedBytes& output) {
-  if (sendbuf == mpi.in_place) return {.input = {}, .output = output, .reads_output = true};
-  return {.input = input(), .output = output};
+/// Which blocks of its two buffers a rank's call touches.
+enum class Part : std::uint8_t { none, own, all };
+struct Touched {
+  Part input;
+  Part output;
+};
+
+/// By what MPI says of each function. In place, the input is in the output.
+Touched touched_by(const ProgramCall& asked, int rank) {
+  const bool is_root = rank == asked.root;
+  switch (asked.function) {
+    case MpiFunction::allreduce:
+    case MpiFunction::scan:
+      return {Part::own, Part::own};
+    case MpiFunction::exscan:
+      // On rank 0 the output has no meaning, and the library writes nothing.
+      return {Part::own, rank == 0 && !asked.in_place() ? Part::none : Part::own};
+    case MpiFunction::bcast:
+      return is_root ? Touched{Part::own, Part::none} : Touched{Part::none, Part::own};
+    case MpiFunction::reduce:
+      return {Part::own, is_root ? Part::own : Part::none};
+    case MpiFunction::reduce_scatter:
+    case MpiFunction::reduce_scatter_block:
+      return {Part::all, asked.in_place() ? Part::all : Part::own};
+    case MpiFunction::allgather:
+    case MpiFunction::allgatherv:
+      return {Part::own, Part::all};
+    case MpiFunction::alltoall:
+    case MpiFunction::alltoallv:
+    case MpiFunction::alltoallw:
+      return {Part::all, Part::all};
+    case MpiFunction::gather:
+    case MpiFunction::gatherv:
+      return {Part::own, is_root ? Part::all : Part::none};
+    case MpiFunction::scatter:
+    case MpiFunction::scatterv:
+      return {is_root ? Part::all : Part::none, Part::own};
+    case MpiFunction::barrier:
+      break;
+  }
+  return {Part::none, Part::none};
+}
+
+TouchedBytes bytes_of(const BufferArgument& buffer, Part part, int rank, MPI_Comm comm) {
+  Span span(buffer.address);
+  if (part == Part::none || buffer.in_place()) return span;
+  if (part == Part::all) return span.add_all(buffer, size_of(comm));
+  return span.add(0, buffer.counts.exist() ? buffer.counts[rank] : buffer.count, Layout(buffer.datatype));
 }
 
 }  // namespace
 
-template <typename Count>
-LibraryBuffers buffers_of_allreduce(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
-                                    RawOp /*op*/, RawComm /*comm*/) {
-  return both(
-      sendbuf, [&] { return elements(sendbuf, count, datatype); }, elements(recvbuf, count, datatype));
+LibraryBuffers buffers_of(const ProgramCall& asked) {
+  if (asked.function == MpiFunction::reduce_scatter && !asked.received.counts.exist()) return {};
+  const int rank = rank_in(asked.comm);
+  const auto [input, output] = touched_by(asked, rank);
+  const BufferArgument& sent = asked.function == MpiFunction::bcast ? asked.received : asked.sent;
+  return {.input = bytes_of(sent, input, rank, asked.comm),
+          .output = bytes_of(asked.received, output, rank, asked.comm),
+          .reads_output = sent.in_place()};
 }
-
-template <typename Count>
-LibraryBuffers buffers_of_bcast(void* buffer, Count count, RawDatatype datatype, int root, RawComm comm) {
-  const TouchedBytes all = elements(buffer, count, datatype);
-  return rank_in(comm) == root ? LibraryBuffers{.input = all, .output = {}}
-                               : LibraryBuffers{.input = {}, .output = all};
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_reduce(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
-                                 RawOp op, int root, RawComm comm) {
-  LibraryBuffers its = buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
-  if (rank_in(comm) != root) its.output = {};
-  return its;
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_reduce_scatter(const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                                         RawDatatype datatype, RawOp /*op*/, RawComm comm) {
-  if (recvcounts == nullptr) return {};
-  const int ranks = size_of(comm);
-  const auto all = [&](const void* buffer) {
-    return Span(buffer).add_all(recvcounts, static_cast<const Count*>(nullptr), datatype, ranks);
-  };
-  const bool in_place = sendbuf == mpi.in_place;
-  return both(
-      sendbuf, [&] { return all(sendbuf); },
-      in_place ? all(recvbuf) : elements(recvbuf, recvcounts[rank_in(comm)], datatype));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount,
-                                               RawDatatype datatype, RawOp /*op*/, RawComm comm) {
-  const std::int64_t all = std::int64_t{recvcount} * size_of(comm);
-  return both(
-      sendbuf, [&] { return elements(sendbuf, all, datatype); },
-      elements(recvbuf, sendbuf == mpi.in_place ? all : std::int64_t{recvcount}, datatype));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_allgather(const void* sendbuf, Count sendcount, RawDatatype sendtype,
-                                    void* recvbuf, Count recvcount, RawDatatype recvtype, RawComm comm) {
-  return both(
-      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
-      elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_allgatherv(const void* sendbuf, Count sendcount, RawDatatype sendtype,
-                                     void* recvbuf, const Count* recvcounts, const Count* displs,
-                                     RawDatatype recvtype, RawComm comm) {
-  return both(
-      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
-      Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_alltoall(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
-                                   Count recvcount, RawDatatype recvtype, RawComm comm) {
-  const std::int64_t ranks = size_of(comm);
-  return both(
-      sendbuf, [&] { return elements(sendbuf, sendcount * ranks, sendtype); },
-      elements(recvbuf, recvcount * ranks, recvtype));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_alltoallv(const void* sendbuf, const Count* sendcounts, const Count* sdispls,
-                                    RawDatatype sendtype, void* recvbuf, const Count* recvcounts,
-                                    const Count* rdispls, RawDatatype recvtype, RawComm comm) {
-  const int ranks = size_of(comm);
-  return both(
-      sendbuf, [&] { return Span(sendbuf).add_all(sendcounts, sdispls, sendtype, ranks); },
-      Span(recvbuf).add_all(recvcounts, rdispls, recvtype, ranks));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_alltoallw(const void* sendbuf, const Count* sendcounts, const Count* sdispls,
-                                    RawDatatypes sendtypes, void* recvbuf, const Count* recvcounts,
-                                    const Count* rdispls, RawDatatypes recvtypes, RawComm comm) {
-  const int ranks = size_of(comm);
-  return both(
-      sendbuf, [&] { return Span(sendbuf).add_all(sendcounts, sdispls, sendtypes, ranks); },
-      Span(recvbuf).add_all(recvcounts, rdispls, recvtypes, ranks));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_gather(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
-                                 Count recvcount, RawDatatype recvtype, int root, RawComm comm) {
-  const bool is_root = rank_in(comm) == root;
-  return both(
-      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
-      is_root ? elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype) : Span(recvbuf));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_gatherv(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
-                                  const Count* recvcounts, const Count* displs, RawDatatype recvtype,
-                                  int root, RawComm comm) {
-  const bool is_root = rank_in(comm) == root;
-  return both(
-      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
-      is_root ? Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)) : Span(recvbuf));
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_scatter(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
-                                  Count recvcount, RawDatatype recvtype, int root, RawComm comm) {
-  const bool is_root = rank_in(comm) == root;
-  const bool in_place = recvbuf == mpi.in_place;
-  return {
-      .input = is_root ? elements(sendbuf, std::int64_t{sendcount} * size_of(comm), sendtype) : Span(sendbuf),
-      .output = in_place ? Span(recvbuf) : elements(recvbuf, recvcount, recvtype)};
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_scatterv(const void* sendbuf, const Count* sendcounts, const Count* displs,
-                                   RawDatatype sendtype, void* recvbuf, Count recvcount,
-                                   RawDatatype recvtype, int root, RawComm comm) {
-  const bool is_root = rank_in(comm) == root;
-  const bool in_place = recvbuf == mpi.in_place;
-  return {
-      .input = is_root ? Span(sendbuf).add_all(sendcounts, displs, sendtype, size_of(comm)) : Span(sendbuf),
-      .output = in_place ? Span(recvbuf) : elements(recvbuf, recvcount, recvtype)};
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_scan(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
-                               RawOp op, RawComm comm) {
-  return buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_exscan(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
-                                 RawOp op, RawComm comm) {
-  LibraryBuffers its = buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
-  // On rank 0 it has no meaning, and the library writes nothing.
-  if (sendbuf != mpi.in_place && rank_in(comm) == 0) its.output = {};
-  return its;
-}
-
-template <typename Count>
-LibraryBuffers buffers_of_barrier(RawComm /*comm*/) {
-  return {};
-}
-
-#define STRETTO_FOR_INT(Name, Iname, name, iname, collective, parameters, arguments) \
-  template LibraryBuffers buffers_of_##name<int> parameters;
-STRETTO_COLLECTIVES(STRETTO_FOR_INT, int)
-#define STRETTO_FOR_LARGE(Name, Iname, name, iname, collective, parameters, arguments) \
-  template LibraryBuffers buffers_of_##name<RawCount> parameters;
-STRETTO_COLLECTIVES(STRETTO_FOR_LARGE, RawCount)
 
 }  // namespace stretto

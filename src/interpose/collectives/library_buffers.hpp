@@ -3,17 +3,12 @@
 // only the MPI library understands.
 #pragma once
 
-#include "interpose/collectives/signatures.hpp"
+#include "interpose/dispatch/program_call.hpp"
 #include "interpose/operations/staged_library_call.hpp"
 
 namespace stretto {
 
-// Defines buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm) and the like. Arguments that the
-// library will refuse touch nothing. `comm` is no intercommunicator. `Count` is int or MPI_Count.
-#define STRETTO_BUFFERS_OF(Name, Iname, name, iname, collective, parameters, arguments) \
-  template <typename Count>                                                             \
-  LibraryBuffers buffers_of_##name parameters;
-STRETTO_COLLECTIVES(STRETTO_BUFFERS_OF, Count)
-#undef STRETTO_BUFFERS_OF
+/// Arguments that the library will refuse touch nothing. The communicator is no intercommunicator.
+LibraryBuffers buffers_of(const ProgramCall& asked);
 
 }  // namespace stretto

@@ -12,6 +12,7 @@
 #include "engine/channel.hpp"
 #include "engine/packed_blocks.hpp"
 #include "engine/packing.hpp"
+#include "interpose/dispatch/program_call.hpp"
 #include "interpose/operations/message.hpp"
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/session/call_traits.hpp"
@@ -20,27 +21,24 @@
 
 namespace stretto {
 
-/// Blocks of a program's buffer. `displacements` count extents of the type, as MPI's v-collectives have them;
-/// with nullptr the blocks follow each other. Returns nothing if a count is negative, which the library
-/// reports. Without elements, any type will do, as the libraries see it.
-template <typename Count>
-std::optional<std::vector<UsersBlock>> users_blocks(const void* buffer, int ranks, const Count* counts,
-                                                    const Count* displacements, MPI_Datatype datatype) {
+/// The blocks of all ranks in a program's buffer, as MPI's v-collectives have them. Returns nothing if a
+/// count is negative, which the library reports. Without elements, any type will do, as the libraries see it.
+inline std::optional<std::vector<UsersBlock>> users_blocks(const BufferArgument& buffer, int ranks) {
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
-  const bool is_empty = std::all_of(counts, counts + ranks, [](Count count) { return count == 0; });
-  if (!is_empty && (datatype == mpi.datatype_null ||
-                    mpi.Type_get_extent(datatype, &lower_bound, &extent) != MPI_SUCCESS)) {
+  bool is_empty = true;
+  for (int rank = 0; rank < ranks; ++rank) is_empty = is_empty && buffer.counts[rank] == 0;
+  if (!is_empty && (buffer.datatype == mpi.datatype_null ||
+                    mpi.Type_get_extent(buffer.datatype, &lower_bound, &extent) != MPI_SUCCESS)) {
     return std::nullopt;
   }
   std::vector<UsersBlock> blocks;
   blocks.reserve(static_cast<std::size_t>(ranks));
-  // Schedules never write to the input (proven).
-  auto* const begin = static_cast<std::byte*>(const_cast<void*>(buffer));
+  auto* const begin = static_cast<std::byte*>(buffer.memory());
   for (int rank = 0; rank < ranks; ++rank) {
-    if (counts[rank] < 0) return std::nullopt;
-    blocks.push_back({begin + static_cast<std::ptrdiff_t>(displacements[rank]) * extent,
-                      static_cast<std::size_t>(counts[rank]), datatype});
+    if (buffer.counts[rank] < 0) return std::nullopt;
+    blocks.push_back({begin + buffer.places[rank] * extent, static_cast<std::size_t>(buffer.counts[rank]),
+                      buffer.datatype});
   }
   return blocks;
 }
@@ -54,24 +52,25 @@ inline UsersBlock block_of(const UsersBlock& first, std::size_t index) {
   return {static_cast<std::byte*>(first.users) + before * extent, first.count, first.datatype};
 }
 
-/// What a rank sends, as arguments of a call: elements, or MPI_IN_PLACE.
-struct SentElements {
-  const void* buffer;
-  std::int64_t count;
-  MPI_Datatype datatype;
+/// A block as the program gives it.
+inline UsersBlock users_block(const BufferArgument& buffer, std::size_t blocks = 1) {
+  return {buffer.memory(), blocks * static_cast<std::size_t>(buffer.count), buffer.datatype};
+}
 
-  [[nodiscard]] bool in_place() const { return buffer == mpi.in_place; }
-  [[nodiscard]] ProgramHandles handles(MPI_Datatype received) const {
-    return {
-        .datatype = received, .other_datatype = in_place() ? mpi.datatype_null : datatype, .op = mpi.op_null};
-  }
-};
+/// The program's types of a call that moves blocks.
+inline ProgramHandles handles_of(const ProgramCall& asked) {
+  return {.datatype = asked.received.datatype,
+          .other_datatype = asked.in_place() ? MPI_Datatype{mpi.datatype_null} : asked.sent.datatype,
+          .op = mpi.op_null};
+}
 
 /// Returns the traits of a call that moves blocks of `bytes` in all. What is sent must have as many bytes as
 /// `received`, the block that it becomes; if not, the library reports it.
-inline CallTraits traits_of_blocks(Collective collective, std::size_t bytes, const SentElements& sent,
-                                   std::size_t received, std::optional<std::size_t> element_bytes) {
-  const bool in_place = sent.in_place();
+inline CallTraits traits_of_blocks(const ProgramCall& asked, std::size_t bytes, std::size_t received,
+                                   std::optional<std::size_t> element_bytes) {
+  const bool in_place = asked.in_place();
+  const BufferArgument& sent = asked.sent;
+  const Collective collective = asked.collective();
   const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sent.datatype);
   const bool matches = in_place || static_cast<std::size_t>(sent.count) * sent_bytes.value_or(0) == received;
   return {.collective = collective,
@@ -81,9 +80,14 @@ inline CallTraits traits_of_blocks(Collective collective, std::size_t bytes, con
           .element_bytes = element_bytes.value_or(0)};
 }
 
+/// Whether a call that moves so many bytes goes straight to the library.
+inline bool is_left_to_library(const ProgramCall& asked, std::optional<std::size_t> element_bytes,
+                               std::size_t bytes) {
+  return !asked.forced && element_bytes && bytes < session.native_floor(asked.collective(), asked.form);
+}
+
 /// Whether one node's blocks are too long for every node to get them from it (CallShape::has_dominant_node).
-template <typename Count>
-bool has_dominant_node(const Topology& topology, const Count* counts) {
+inline bool has_dominant_node(const Topology& topology, const Numbers& counts) {
   const auto fits = [&](double most, double all) { return most * topology.nodes <= dominant_share * all; };
   double all = 0;
   double longest = 0;

@@ -102,91 +102,86 @@ class UnequalGathering final : public Message {
 
 }  // namespace
 
-std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
-                             MPI_Comm comm) {
-  const std::size_t predefined = predefined_size(datatype);
-  if (count < 0 || (count > 0 && buffer == nullptr && predefined != 0)) return std::nullopt;
-  const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(form, Collective::bcast, elements * predefined, comm)) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || root < 0 || root >= state->ranks()) return std::nullopt;
-  const std::optional<std::size_t> element_bytes = signature_bytes(datatype);
-  const CallTraits traits{.collective = Collective::bcast,
-                          .bytes = elements * element_bytes.value_or(0),
-                          .root = root,
-                          .understood = element_bytes.has_value(),
-                          .element_bytes = element_bytes.value_or(0)};
-  return dispatch(form, traits,
-                  {.datatype = datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null}, comm, state,
-                  [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root); });
+FirstLook look_at_broadcast(const Way& way, void* buffer, std::int64_t count, MPI_Datatype datatype,
+                            int /*root*/, MPI_Comm comm) {
+  return look_at_elements(way, Collective::bcast, buffer, buffer, count, datatype, comm);
 }
 
-std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
-                                 MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
-                                 MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == mpi.in_place;
-  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == mpi.in_place) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->ranks() == 0) return std::nullopt;
-  const int ranks = state->ranks();
-  const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
-  const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
-  const std::size_t bytes = block * static_cast<std::size_t>(ranks);
-  if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
+std::optional<int> broadcast(ProgramCall& asked) {
+  const BufferArgument& buffer = asked.received;
+  const std::size_t predefined = predefined_size(buffer.datatype);
+  if (buffer.count < 0 || (buffer.count > 0 && buffer.address == nullptr && predefined != 0))
     return std::nullopt;
-  }
-  const SentElements elements{sendbuf, sendcount, sendtype};
-  const CallTraits traits = traits_of_blocks(Collective::allgather, bytes, elements, block, element_bytes);
-  return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
-    std::optional<UsersBlock> sent;
-    // Schedules never write to the input (proven).
-    if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
-    return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank());
+  const auto elements = static_cast<std::size_t>(buffer.count);
+  if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || asked.root < 0 || asked.root >= state->ranks()) return std::nullopt;
+  const std::optional<std::size_t> element_bytes = signature_bytes(buffer.datatype);
+  const CallTraits traits{.collective = Collective::bcast,
+                          .bytes = elements * element_bytes.value_or(0),
+                          .root = asked.root,
+                          .understood = element_bytes.has_value(),
+                          .element_bytes = element_bytes.value_or(0)};
+  const ProgramHandles handles{
+      .datatype = buffer.datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null};
+  return dispatch(asked, traits, handles, state, [&] {
+    return Broadcast(buffer.memory(), elements, buffer.datatype, asked.root, state->rank() == asked.root);
   });
 }
 
-template <typename Count>
-std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t sendcount,
-                                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
-                                  const Count* displs, MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == mpi.in_place;
-  if (recvcounts == nullptr || displs == nullptr || (!in_place && sendcount < 0) || recvbuf == mpi.in_place)
-    return std::nullopt;
+std::optional<int> gather_from_all(ProgramCall& asked) {
+  const bool in_place = asked.in_place();
+  const BufferArgument& received = asked.received;
+  if (received.count < 0 || (!in_place && asked.sent.count < 0) || received.in_place()) return std::nullopt;
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const int ranks = state->ranks();
+  const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
+  const std::size_t block = static_cast<std::size_t>(received.count) * element_bytes.value_or(0);
+  const std::size_t bytes = block * static_cast<std::size_t>(ranks);
+  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
+  const CallTraits traits = traits_of_blocks(asked, bytes, block, element_bytes);
+  return dispatch(asked, traits, handles_of(asked), state, [&] {
+    std::optional<UsersBlock> sent;
+    if (!in_place) sent = users_block(asked.sent);
+    return Gathering(sent, users_block(received), ranks, state->rank());
+  });
+}
+
+std::optional<int> gather_unequal(ProgramCall& asked) {
+  const bool in_place = asked.in_place();
+  const BufferArgument& received = asked.received;
+  if (!received.counts.exist() || !received.places.exist() || (!in_place && asked.sent.count < 0) ||
+      received.in_place()) {
+    return std::nullopt;
+  }
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only()) return std::nullopt;
   const int ranks = state->ranks();
   std::size_t count = 0;
   bool is_unequal = false;
   for (int rank = 0; rank < ranks; ++rank) {
-    if (recvcounts[rank] < 0) return std::nullopt;
-    is_unequal = is_unequal || recvcounts[rank] != recvcounts[0];
-    count += static_cast<std::size_t>(recvcounts[rank]);
+    if (received.counts[rank] < 0) return std::nullopt;
+    is_unequal = is_unequal || received.counts[rank] != received.counts[0];
+    count += static_cast<std::size_t>(received.counts[rank]);
   }
-  const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
+  const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
   const std::size_t bytes = count * element_bytes.value_or(0);
-  if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
-    return std::nullopt;
-  }
-  const auto received = users_blocks(recvbuf, ranks, recvcounts, displs, recvtype);
-  const std::size_t own = static_cast<std::size_t>(recvcounts[state->rank()]) * element_bytes.value_or(0);
-  const SentElements elements{sendbuf, sendcount, sendtype};
-  CallTraits traits = traits_of_blocks(Collective::allgather, bytes, elements, own, element_bytes);
-  traits.understood = traits.understood && received;
+  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
+  const auto blocks = users_blocks(received, ranks);
+  const auto own = static_cast<std::size_t>(received.counts[state->rank()]) * element_bytes.value_or(0);
+  CallTraits traits = traits_of_blocks(asked, bytes, own, element_bytes);
+  traits.understood = traits.understood && blocks;
   traits.has_unequal_blocks = is_unequal;
-  traits.has_dominant_node = is_unequal && has_dominant_node(state->topology(), recvcounts);
-  return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
+  traits.has_dominant_node = is_unequal && has_dominant_node(state->topology(), received.counts);
+  return dispatch(asked, traits, handles_of(asked), state, [&] {
     std::optional<UsersBlock> sent;
-    if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
-    return UnequalGathering(sent, *received, state->rank());
+    if (!in_place) sent = users_block(asked.sent);
+    return UnequalGathering(sent, *blocks, state->rank());
   });
 }
-
-template std::optional<int> try_allgatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*, const int*,
-                                           const int*, MPI_Datatype, MPI_Comm);
-template std::optional<int> try_allgatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*,
-                                           const std::int64_t*, const std::int64_t*, MPI_Datatype, MPI_Comm);
 
 }  // namespace stretto

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/collectives/native_call.hpp"
 
+#include "engine/host_memory.hpp"
+#include "interpose/handles/short_types.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/operations/run_operation.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto {
 
-ObservedCall::ObservedCall(const LibraryCall& call, Face face)
+ObservedCall::ObservedCall(const LibraryCall& call, Form form)
     : call_(call),
       began_(seconds_now()),
       trace_(call.state->native_only() ? nullptr
-                                       : trace_call(call.state, call.traits, Spec{}, face, call.sequence)) {
+                                       : trace_call(call.state, call.traits, Spec{}, form, call.sequence)) {
   watch(*this);
 }
 
@@ -27,6 +29,24 @@ bool ObservedCall::try_describe(std::string& text) {
   text = describe_call(*call_.state, call_.traits, Spec{}, call_.sequence) +
          " has not ended: it is in the MPI library";
   return true;
+}
+
+bool has_one_group(MPI_Comm comm) {
+  int has_two = 0;
+  return comm != mpi.comm_null && mpi.Comm_test_inter(comm, &has_two) == MPI_SUCCESS && has_two == 0;
+}
+
+void note_background_reduction(MPI_Op op) {
+  if (!session.non_blocking) return;
+  if (is_program_operation(op) && !is_short_operation(op)) guard_program_functions();
+}
+
+bool may_concern_device(const ProgramCall& asked) {
+  const auto is_host = [](const BufferArgument& buffer) {
+    if (!buffer.exists || buffer.in_place() || is_surely_host_memory(buffer.address)) return true;
+    return buffer.address == nullptr && buffer.datatypes == nullptr && predefined_size(buffer.datatype) != 0;
+  };
+  return !(is_host(asked.sent) && is_host(asked.received)) && may_need_staging();
 }
 
 int await_device_stream(const void* input, const void* output, MPI_Comm comm) {

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "engine/device_stream.hpp"
-#include "interpose/dispatch/form.hpp"
+#include "interpose/collectives/library_buffers.hpp"
+#include "interpose/dispatch/program_call.hpp"
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
 #include "interpose/progress/progress.hpp"
@@ -17,7 +18,7 @@ namespace stretto {
 /// covers the start only.
 class ObservedCall final : public Watched {
  public:
-  ObservedCall(const LibraryCall& call, Face face);
+  ObservedCall(const LibraryCall& call, Form form);
   ~ObservedCall() override;
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *call_.state; }
@@ -34,12 +35,39 @@ class ObservedCall final : public Watched {
 /// be awaited, returns an error, already reported to the handler of `comm`: the call must not be made.
 int await_device_stream(const void* input, const void* output, MPI_Comm comm);
 
+/// Whether it is a communicator, and no intercommunicator.
+bool has_one_group(MPI_Comm comm);
+
+/// To be called before the library gets a non-blocking or persistent reduction.
+void note_background_reduction(MPI_Op op);
+
+/// Whether buffers of a call of the library may be in device memory that it does not take. Takes a few
+/// nanoseconds for most host memory. The address alone decides: elements are in the memory in which it is
+/// (MPI 4.1, section 5.1.12), unless it is MPI_BOTTOM.
+bool may_concern_device(const ProgramCall& asked);
+
+/// To be called before the library carries a call out by call_with(input, output), its function with these
+/// buffers (nullptr: the program's own). If the result is not empty, the call has been made, or must not be.
+template <typename CallWith>
+std::optional<int> prepare_library_call(const ProgramCall& asked, const CallWith& call_with) {
+  if (asked.form != Form::blocking && asked.op != MPI_Op{}) note_background_reduction(asked.op);
+  if (may_concern_device(asked) && has_one_group(asked.comm)) {
+    const auto staged =
+        stage_for_library(buffers_of(asked), asked.form, asked.request, asked.comm, call_with);
+    if (staged) return staged;
+  }
+  if (device_stream() == nullptr) return std::nullopt;
+  const BufferArgument& input = asked.sent.exists ? asked.sent : asked.received;
+  const int error = await_device_stream(input.address, asked.received.memory(), asked.comm);
+  return error == MPI_SUCCESS ? std::nullopt : std::optional(error);
+}
+
 /// Lives while the library carries a call out, which may wait there.
 class NativeCall {
  public:
-  explicit NativeCall(const Form& form) {
-    if (form.face == Face::blocking) elsewhere_.emplace();
-    if (form.library_call) observed_.emplace(*form.library_call, form.face);
+  explicit NativeCall(const ProgramCall& asked) {
+    if (asked.form == Form::blocking) elsewhere_.emplace();
+    if (asked.library_call) observed_.emplace(*asked.library_call, asked.form);
   }
 
  private:

@@ -17,10 +17,9 @@
 namespace stretto {
 namespace {
 
-/// Whether the arguments are an error, which the library reports, or a form that only the library knows.
+/// Whether the buffers are an error, which the library reports, or a form that only the library knows.
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
-  if (count < 0) return true;
-  if (count == 0) return false;
+  if (count <= 0) return count < 0;
   if (recvbuf == mpi.in_place) return true;
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
@@ -47,8 +46,23 @@ ProgramHandles handles_of(const std::optional<Element>& element) {
           .op = element->kernel != nullptr ? mpi.op_null : element->op};
 }
 
-const void* input_of(const void* sendbuf, void* recvbuf) {
+const void* input_of(const void* sendbuf, const void* recvbuf) {
   return sendbuf == mpi.in_place ? recvbuf : sendbuf;
+}
+
+/// Of an allreduce that may be repeated as it is; nothing of others.
+std::optional<CallKey> key_of(Form form, bool is_forced, const void* sendbuf, const void* recvbuf,
+                              std::int64_t count, MPI_Datatype datatype, MPI_Op op) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (!may_repeat(form, is_forced) || predefined == 0 ||
+      !lie_apart(sendbuf, recvbuf, static_cast<std::size_t>(count) * predefined)) {
+    return std::nullopt;
+  }
+  return CallKey{.collective = Collective::allreduce,
+                 .in_place = sendbuf == mpi.in_place,
+                 .count = count,
+                 .datatype = datatype,
+                 .op = op};
 }
 
 /// The program's buffers, or a copy of the input if they share memory.
@@ -83,191 +97,140 @@ class Reduction final : public Message {
   PooledBuffer copy_;
 };
 
-/// For both forms of reduce-scatter. `mine` is this rank's block of all elements. make_borders() returns
-/// where each block begins; it is not called if the library carries the call out. has_dominant_node() is not
-/// called for small calls.
-template <typename HasDominantNode, typename MakeBorders>
-std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf, std::size_t elements,
-                                 const Range& mine, const HasDominantNode& has_dominant_node,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                 const std::shared_ptr<Communicator>& state,
-                                 const MakeBorders& make_borders) {
+/// Where this rank's call of a reduction writes.
+bool has_output(const ProgramCall& asked, const Communicator& state) {
+  // The receive buffer of rank 0 of an exscan has no meaning.
+  if (asked.function == MpiFunction::exscan) return state.rank() != 0;
+  return asked.function != MpiFunction::reduce || state.rank() == asked.root;
+}
+
+/// The blocks of a reduce-scatter.
+struct Blocks {
+  std::size_t elements = 0;
+  Range mine;
+  bool is_unequal = false;
+};
+
+/// Nothing if a count is negative.
+std::optional<Blocks> blocks_of(const ProgramCall& asked, const Communicator& state) {
+  const BufferArgument& received = asked.received;
+  Blocks blocks;
+  for (int rank = 0; rank < state.ranks(); ++rank) {
+    const std::int64_t count = received.counts.exist() ? received.counts[rank] : received.count;
+    if (count < 0) return std::nullopt;
+    if (rank == state.rank()) blocks.mine = {blocks.elements, static_cast<std::size_t>(count)};
+    blocks.elements += static_cast<std::size_t>(count);
+    blocks.is_unequal = blocks.is_unequal || (received.counts.exist() && count != received.counts[0]);
+  }
+  return blocks;
+}
+
+std::vector<std::size_t> borders_of(const BufferArgument& received, int ranks) {
+  std::vector<std::size_t> borders{0};
+  borders.reserve(static_cast<std::size_t>(ranks) + 1);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t count = received.counts.exist() ? received.counts[rank] : received.count;
+    borders.push_back(borders.back() + static_cast<std::size_t>(count));
+  }
+  return borders;
+}
+
+}  // namespace
+
+FirstLook look_at_allreduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
+                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  if (is_for_library(sendbuf, recvbuf, count, predefined_size(datatype) != 0)) return {.is_left = true};
+  const bool is_forced = way.forced != nullptr;
+  if (const auto key = key_of(way.form, is_forced, sendbuf, recvbuf, count, datatype, op)) {
+    Repetition again = try_repeat(*key, input_of(sendbuf, recvbuf), recvbuf, comm);
+    if (again.is_known)
+      return {.is_left = !again.result, .result = again.result, .learning = std::move(again.learning)};
+  }
+  return look_at_elements(way, Collective::allreduce, sendbuf, recvbuf, count, datatype, comm);
+}
+
+FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
+                         MPI_Datatype datatype, MPI_Op /*op*/, int /*root*/, MPI_Comm comm) {
+  return look_at_elements(way, Collective::reduce, sendbuf, recvbuf, count, datatype, comm);
+}
+
+std::optional<int> reduce_elements(ProgramCall& asked) {
+  const void* const sendbuf = asked.sent.address;
+  void* const recvbuf = asked.received.memory();
+  const std::int64_t count = asked.received.count;
+  const MPI_Datatype datatype = asked.received.datatype;
+  const Collective collective = asked.collective();
   const std::size_t predefined = predefined_size(datatype);
-  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined, comm))
-    return std::nullopt;
-  const auto count = static_cast<std::int64_t>(mine.count);
-  const bool in_place = sendbuf == mpi.in_place;
-  if (recvbuf == mpi.in_place || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
-      (!in_place && is_for_library(sendbuf, recvbuf, count, predefined != 0))) {
+  if (count < 0) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(count);
+  if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  // The handle is no longer a communicator, and the program's handler has been called.
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr) return std::nullopt;
+  const bool has_root = asked.function == MpiFunction::reduce;
+  if (has_root && (asked.root < 0 || asked.root >= state->ranks())) return std::nullopt;
+  const bool writes = has_output(asked, *state);
+  // Only where something is written is the receive buffer significant.
+  if (writes ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
+             : count > 0 && ((has_root && asked.in_place()) || (sendbuf == nullptr && predefined != 0))) {
     return std::nullopt;
   }
-  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
+  if (asked.function == MpiFunction::allreduce)
+    asked.key = key_of(asked.form, asked.forced.has_value(), sendbuf, recvbuf, count, datatype, asked.op);
+  const std::optional<Element> element =
+      state->native_only() ? std::nullopt : find_element(datatype, asked.op);
+  const CallTraits traits =
+      traits_of(collective, elements, element, predefined, asked.in_place(), asked.root);
+  return dispatch(asked, traits, handles_of(element), state, [&] {
+    Call call = Call::whole(input_of(sendbuf, recvbuf), !has_root || writes ? recvbuf : nullptr, elements,
+                            with_known_kernel(element.value()));
+    call.in_place = asked.in_place() && (!has_root || writes);
+    if (!writes) call.output_holds = {};
+    call.root = asked.root;
+    return Reduction(collective, call);
+  });
+}
+
+std::optional<int> reduce_blocks(ProgramCall& asked) {
+  const void* const sendbuf = asked.sent.address;
+  void* const recvbuf = asked.received.memory();
+  const MPI_Datatype datatype = asked.received.datatype;
+  const std::size_t predefined = predefined_size(datatype);
+  const bool has_counts = asked.function == MpiFunction::reduce_scatter;
+  if (has_counts ? !asked.received.counts.exist() : asked.received.count < 0) return std::nullopt;
+  // No communicator that Stretto handles has more ranks than MPI_COMM_WORLD.
+  const auto at_most = static_cast<std::size_t>(asked.received.count * session.topology.ranks());
+  if (!has_counts && predefined != 0 && is_small(asked, at_most * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const std::optional<Blocks> blocks = blocks_of(asked, *state);
+  if (!blocks) return std::nullopt;
+  const std::size_t elements = blocks->elements;
+  if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
+  const bool in_place = asked.in_place();
+  if (recvbuf == mpi.in_place || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
+      (!in_place &&
+       is_for_library(sendbuf, recvbuf, static_cast<std::int64_t>(blocks->mine.count), predefined != 0))) {
+    return std::nullopt;
+  }
+  const std::optional<Element> element =
+      state->native_only() ? std::nullopt : find_element(datatype, asked.op);
   CallTraits traits = traits_of(Collective::reduce_scatter, elements, element, predefined, in_place);
-  traits.has_dominant_node = has_dominant_node();
-  return dispatch(form, traits, handles_of(element), comm, state, [&] {
+  traits.has_dominant_node =
+      blocks->is_unequal && has_dominant_node(state->topology(), asked.received.counts);
+  return dispatch(asked, traits, handles_of(element), state, [&] {
     return Reduction(Collective::reduce_scatter,
                      {.input = input_of(sendbuf, recvbuf),
                       .output = recvbuf,
                       .element = with_known_kernel(element.value()),
                       .count = elements,
                       .input_holds = {0, elements},
-                      .output_holds = mine,
+                      .output_holds = blocks->mine,
                       .in_place = in_place},
-                     make_borders());
+                     borders_of(asked.received, state->ranks()));
   });
-}
-
-std::optional<int> reduce_prefix(Form& form, Collective collective, const void* sendbuf, void* recvbuf,
-                                 std::int64_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  const std::size_t predefined = predefined_size(datatype);
-  if (count < 0) return std::nullopt;
-  const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(form, collective, elements * predefined, comm)) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr) return std::nullopt;
-  // The receive buffer of rank 0 of an exscan has no meaning.
-  const bool has_output = collective == Collective::scan || state->rank() != 0;
-  if (has_output ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
-                 : count > 0 && sendbuf == nullptr && predefined != 0) {
-    return std::nullopt;
-  }
-  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(collective, elements, element, predefined, sendbuf == mpi.in_place),
-                  handles_of(element), comm, state, [&] {
-                    Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
-                                            with_known_kernel(element.value()));
-                    call.in_place = sendbuf == mpi.in_place;
-                    if (!has_output) call.output_holds = {};
-                    return Reduction(collective, call);
-                  });
-}
-
-}  // namespace
-
-std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  const std::size_t predefined = predefined_size(datatype);
-  if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
-  const auto elements = static_cast<std::size_t>(count);
-  if (may_repeat(form, predefined) && lie_apart(sendbuf, recvbuf, elements * predefined)) {
-    const bool in_place = sendbuf == mpi.in_place;
-    form.key = {.collective = Collective::allreduce,
-                .in_place = in_place,
-                .count = count,
-                .datatype = datatype,
-                .op = op};
-    const Repetition again = try_repeat(form, *form.key, input_of(sendbuf, recvbuf), recvbuf, comm);
-    if (again.is_known) return again.result;
-  }
-  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined, comm))
-    return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  // The handle is no longer a communicator, and the program's handler has been called.
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr) return std::nullopt;
-  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(
-      form, traits_of(Collective::allreduce, elements, element, predefined, sendbuf == mpi.in_place),
-      handles_of(element), comm, state, [&] {
-        Call call =
-            Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, with_known_kernel(element.value()));
-        call.in_place = sendbuf == mpi.in_place;
-        return Reduction(Collective::allreduce, call);
-      });
-}
-
-std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                              MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  const std::size_t predefined = predefined_size(datatype);
-  if (count < 0) return std::nullopt;
-  const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(form, Collective::reduce, elements * predefined, comm)) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || root < 0 || root >= state->ranks()) return std::nullopt;
-  const bool is_root = state->rank() == root;
-  // Only the root's receive buffer is significant.
-  if (is_root ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
-              : count > 0 && (sendbuf == mpi.in_place || (sendbuf == nullptr && predefined != 0))) {
-    return std::nullopt;
-  }
-  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(Collective::reduce, elements, element, predefined, false, root),
-                  handles_of(element), comm, state, [&] {
-                    Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements,
-                                            with_known_kernel(element.value()));
-                    call.in_place = is_root && sendbuf == mpi.in_place;
-                    if (!is_root) call.output_holds = {};
-                    call.root = root;
-                    return Reduction(Collective::reduce, call);
-                  });
-}
-
-template <typename Count>
-std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || recvcounts == nullptr || state->ranks() == 0) return std::nullopt;
-  const int ranks = state->ranks();
-  std::size_t elements = 0;
-  Range mine;
-  bool is_unequal = false;
-  for (int rank = 0; rank < ranks; ++rank) {
-    if (recvcounts[rank] < 0) return std::nullopt;
-    const auto count = static_cast<std::size_t>(recvcounts[rank]);
-    if (rank == state->rank()) mine = {elements, count};
-    elements += count;
-    is_unequal = is_unequal || recvcounts[rank] != recvcounts[0];
-  }
-  const auto has_dominant = [&] { return is_unequal && has_dominant_node(state->topology(), recvcounts); };
-  return reduce_blocks(form, sendbuf, recvbuf, elements, mine, has_dominant, datatype, op, comm, state, [&] {
-    std::vector<std::size_t> borders{0};
-    borders.reserve(static_cast<std::size_t>(ranks) + 1);
-    for (int rank = 0; rank < ranks; ++rank)
-      borders.push_back(borders.back() + static_cast<std::size_t>(recvcounts[rank]));
-    return borders;
-  });
-}
-
-template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const int*, MPI_Datatype, MPI_Op,
-                                               MPI_Comm);
-template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const std::int64_t*, MPI_Datatype,
-                                               MPI_Op, MPI_Comm);
-
-std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, void* recvbuf,
-                                            std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op,
-                                            MPI_Comm comm) {
-  if (recvcount < 0) return std::nullopt;
-  const auto block = static_cast<std::size_t>(recvcount);
-  // No communicator that Stretto handles has more ranks than MPI_COMM_WORLD.
-  const std::size_t at_most = block * static_cast<std::size_t>(session.topology.ranks());
-  const std::size_t predefined = predefined_size(datatype);
-  if (predefined != 0 && is_small(form, Collective::reduce_scatter, at_most * predefined, comm))
-    return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->ranks() == 0) return std::nullopt;
-  const auto ranks = static_cast<std::size_t>(state->ranks());
-  const Range mine{block * static_cast<std::size_t>(state->rank()), block};
-  return reduce_blocks(
-      form, sendbuf, recvbuf, block * ranks, mine, [] { return false; }, datatype, op, comm, state,
-      [&] {
-        std::vector<std::size_t> borders(ranks + 1);
-        for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
-        return borders;
-      });
-}
-
-std::optional<int> try_scan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return reduce_prefix(form, Collective::scan, sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-std::optional<int> try_exscan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
-                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return reduce_prefix(form, Collective::exscan, sendbuf, recvbuf, count, datatype, op, comm);
 }
 
 }  // namespace stretto

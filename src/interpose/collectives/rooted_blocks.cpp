@@ -93,111 +93,67 @@ class RootedBlocks final : public Message {
   std::optional<PackedElements> own_;
 };
 
-/// The root's blocks as arguments of a call.
-template <typename Count>
-struct RootsBlocks {
-  const void* buffer;
-  const Count* counts;  // nullptr: all have `count`
-  const Count* displacements;
-  std::int64_t count;
-  MPI_Datatype datatype;
-
-  [[nodiscard]] Blocks blocks(int ranks) const {
-    if (counts != nullptr) {
-      if (displacements == nullptr) return std::nullopt;
-      return users_blocks(buffer, ranks, counts, displacements, datatype);
-    }
-    if (count < 0) return std::nullopt;
-    std::vector<std::int64_t> equal(static_cast<std::size_t>(ranks), count);
-    std::vector<std::int64_t> begins(equal.size());
-    for (std::size_t i = 0; i < begins.size(); ++i) begins[i] = static_cast<std::int64_t>(i) * count;
-    return users_blocks(buffer, ranks, equal.data(), begins.data(), datatype);
+/// The blocks in the root's buffer.
+Blocks blocks_of_root(const BufferArgument& buffer, bool has_counts, int ranks) {
+  if (has_counts) {
+    if (!buffer.counts.exist() || !buffer.places.exist()) return std::nullopt;
+    return users_blocks(buffer, ranks);
   }
-};
+  if (buffer.count < 0) return std::nullopt;
+  const std::vector<RawCount> equal(static_cast<std::size_t>(ranks), buffer.count);
+  std::vector<RawCount> begins(equal.size());
+  for (std::size_t i = 0; i < begins.size(); ++i) begins[i] = static_cast<RawCount>(i) * buffer.count;
+  return users_blocks({.address = buffer.address,
+                       .counts = equal.data(),
+                       .places = begins.data(),
+                       .datatype = buffer.datatype},
+                      ranks);
+}
 
-/// `own`: the buffer of this rank's block, which may be MPI_IN_PLACE on the root.
-template <typename Count>
-std::optional<int> move_blocks(Form& form, Collective collective, const void* own, std::int64_t own_count,
-                               MPI_Datatype own_type, const RootsBlocks<Count>& at_root, int root,
-                               MPI_Comm comm) {
+}  // namespace
+
+std::optional<int> move_blocks_of_root(ProgramCall& asked) {
+  const Collective collective = asked.collective();
+  const bool gathers = is_gather(collective);
+  const BufferArgument& own = gathers ? asked.sent : asked.received;  // may be MPI_IN_PLACE on the root
+  const BufferArgument& at_root = gathers ? asked.received : asked.sent;
   const bool is_private = has_private_lengths(collective);
-  if (is_private && !form.forced && session.native_floor(collective, form.face) != 0) return std::nullopt;
+  if (is_private && !asked.forced && session.native_floor(collective, asked.form) != 0) return std::nullopt;
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->native_only() || root < 0 || root >= state->ranks()) return std::nullopt;
-  Part part{.collective = collective, .root = root, .rank = state->rank(), .ranks = state->ranks()};
-  const bool in_place = own == mpi.in_place;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->native_only() || asked.root < 0 || asked.root >= state->ranks())
+    return std::nullopt;
+  Part part{.collective = collective, .root = asked.root, .rank = state->rank(), .ranks = state->ranks()};
+  const bool in_place = own.in_place();
   const auto own_block = static_cast<std::size_t>(part.rank);
   if (in_place && !part.is_root()) return std::nullopt;
   if (!in_place) {
-    if (own_count < 0) return std::nullopt;
-    part.own = {const_cast<void*>(own), static_cast<std::size_t>(own_count), own_type};
+    if (own.count < 0) return std::nullopt;
+    part.own = users_block(own);
   }
   if (part.is_root()) {
-    if (at_root.buffer == mpi.in_place) return std::nullopt;
-    part.all = at_root.blocks(part.ranks);
+    if (at_root.in_place()) return std::nullopt;
+    part.all = blocks_of_root(at_root, is_private, part.ranks);
     if (!part.all) return std::nullopt;
   }
   const UsersBlock& mine = part.own ? *part.own : (*part.all)[own_block];
   const std::optional<std::size_t> element_bytes = signature_bytes(mine.datatype);
   const std::size_t block = mine.count * element_bytes.value_or(0);
   const std::size_t bytes = is_private ? 0 : block * static_cast<std::size_t>(part.ranks);
-  if (!is_private && !form.forced && element_bytes && bytes < session.native_floor(collective, form.face))
-    return std::nullopt;
+  if (!is_private && is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
   std::optional<std::size_t> root_bytes = part.all ? signature_bytes(at_root.datatype) : std::size_t{0};
   // What the root has for itself must match. If not, the library reports it.
   const bool matches = !part.all || !root_bytes || (*part.all)[own_block].count * *root_bytes == block;
   const CallTraits traits{.collective = collective,
                           .bytes = bytes,
-                          .root = root,
+                          .root = asked.root,
                           .understood = element_bytes && root_bytes && matches,
                           .element_bytes = element_bytes.value_or(0)};
-  const ProgramHandles handles{.datatype = in_place ? mpi.datatype_null : own_type,
-                               .other_datatype = part.all ? at_root.datatype : mpi.datatype_null,
-                               .op = mpi.op_null};
-  return dispatch(form, traits, handles, comm, state, [&] { return RootedBlocks(part); });
+  const ProgramHandles handles{
+      .datatype = in_place ? MPI_Datatype{mpi.datatype_null} : own.datatype,
+      .other_datatype = part.all ? at_root.datatype : MPI_Datatype{mpi.datatype_null},
+      .op = mpi.op_null};
+  return dispatch(asked, traits, handles, state, [&] { return RootedBlocks(part); });
 }
-
-}  // namespace
-
-std::optional<int> try_gather(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
-                              MPI_Comm comm) {
-  const RootsBlocks<int> at_root{recvbuf, nullptr, nullptr, recvcount, recvtype};
-  return move_blocks(form, Collective::gather, sendbuf, sendcount, sendtype, at_root, root, comm);
-}
-
-template <typename Count>
-std::optional<int> try_gatherv(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, const Count* recvcounts, const Count* displs,
-                               MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  const RootsBlocks<Count> at_root{recvbuf, recvcounts, displs, -1, recvtype};
-  return move_blocks(form, Collective::gatherv, sendbuf, sendcount, sendtype, at_root, root, comm);
-}
-
-std::optional<int> try_scatter(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
-                               MPI_Comm comm) {
-  const RootsBlocks<int> at_root{sendbuf, nullptr, nullptr, sendcount, sendtype};
-  return move_blocks(form, Collective::scatter, recvbuf, recvcount, recvtype, at_root, root, comm);
-}
-
-template <typename Count>
-std::optional<int> try_scatterv(Form& form, const void* sendbuf, const Count* sendcounts, const Count* displs,
-                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
-                                MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  const RootsBlocks<Count> at_root{sendbuf, sendcounts, displs, -1, sendtype};
-  return move_blocks(form, Collective::scatterv, recvbuf, recvcount, recvtype, at_root, root, comm);
-}
-
-template std::optional<int> try_gatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*, const int*,
-                                        const int*, MPI_Datatype, int, MPI_Comm);
-template std::optional<int> try_gatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*,
-                                        const std::int64_t*, const std::int64_t*, MPI_Datatype, int,
-                                        MPI_Comm);
-template std::optional<int> try_scatterv(Form&, const void*, const int*, const int*, MPI_Datatype, void*,
-                                         std::int64_t, MPI_Datatype, int, MPI_Comm);
-template std::optional<int> try_scatterv(Form&, const void*, const std::int64_t*, const std::int64_t*,
-                                         MPI_Datatype, void*, std::int64_t, MPI_Datatype, int, MPI_Comm);
 
 }  // namespace stretto

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/mpi.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
@@ -41,8 +41,8 @@ inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator&
   known.state = &state;
   for (const Collective collective : collectives) {
     known.floors.at(static_cast<std::size_t>(collective)) =
-        is_one_node ? session.floor_inside_node(collective, Face::blocking, ranks)
-                    : session.floor_between_nodes(collective, Face::blocking);
+        is_one_node ? session.floor_inside_node(collective, Form::blocking, ranks)
+                    : session.floor_between_nodes(collective, Form::blocking);
   }
 }
 

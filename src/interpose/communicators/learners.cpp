@@ -77,7 +77,7 @@ void Learners::conclude(const Topology& topology) const {
     const std::optional<Learner::Outcome> outcome = kind.learner.outcome();
     if (!outcome || !outcome->is_new || !key.may_be_kept()) continue;
     const std::lock_guard lock(mutex);
-    all_learned().push_back({.shape = shape_of(key.traits(), topology, Face::blocking, session.shares_memory),
+    all_learned().push_back({.shape = shape_of(key.traits(), topology, Form::blocking, session.shares_memory),
                              .spec = outcome->spec,
                              .gain = outcome->gain,
                              .seconds = outcome->seconds});

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "engine/direct_execution.hpp"
-#include "mpi/mpi.hpp"
 #include "interpose/session/call_counter.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/short_race.hpp"
 #include "learn/streaming_race.hpp"
+#include "mpi/mpi.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {

@@ -35,20 +35,21 @@ bool has_measured_library(const CallTraits& traits) {
 }
 
 /// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
-bool is_guarded(const Communicator& state, const CallTraits& traits, const Form& form, const Spec& spec) {
+bool is_guarded(const Communicator& state, const CallTraits& traits, const ProgramCall& asked,
+                const Spec& spec) {
   const Online online = session.settings.online;
-  return online != Online::off && form.face != Face::blocking && !form.forced && !spec.is_native() &&
+  return online != Online::off && asked.form != Form::blocking && !asked.forced && !spec.is_native() &&
          !session.settings.reproducible && !session.settings.check && traits.commutative &&
          !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
          has_measured_library(traits) && !session.forced_for(traits.collective, traits.bytes) &&
-         !is_tuned(state, traits, form.face);
+         !is_tuned(state, traits, asked.form);
 }
 
 /// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
 /// before, or from this one.
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
   if (state.fabric() != nullptr && Learners::key_of(traits).may_be_kept()) {
-    const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
+    const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Form::non_blocking));
     if (known != nullptr && find_misfit(known->spec, longest_of(traits), state.topology()).empty())
       return known->spec;
   }
@@ -64,14 +65,14 @@ Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec
   const std::optional<Spec> known = find_known(state, traits);
   if (!known) return spec;
   const Spec found = kept(*known);
-  return found.is_native() && session.must_avoid_library(Face::persistent) ? spec : found;
+  return found.is_native() && session.must_avoid_library(Form::persistent) ? spec : found;
 }
 
 }  // namespace
 
-RaceTurn take_turn(Communicator& state, const CallTraits& traits, const Form& form, Spec& spec) {
-  if (!is_guarded(state, traits, form, spec)) return {};
-  if (form.face == Face::persistent) {
+RaceTurn take_turn(Communicator& state, const CallTraits& traits, const ProgramCall& asked, Spec& spec) {
+  if (!is_guarded(state, traits, asked, spec)) return {};
+  if (asked.form == Form::persistent) {
     spec = choose_persistent(state, traits, spec);
     return {};
   }
@@ -119,7 +120,7 @@ void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& s
     if (!outcome) continue;
     state.learners().forget_due_race();
     if (state.rank() != 0 || !key.may_be_kept()) continue;
-    note_decision({.kind = kind_of(key.traits(), state.topology(), Face::non_blocking),
+    note_decision({.kind = kind_of(key.traits(), state.topology(), Form::non_blocking),
                    .spec = kept(outcome->spec),
                    .gain = outcome->gain,
                    .seconds = 0,

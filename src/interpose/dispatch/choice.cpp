@@ -36,20 +36,20 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
 
 namespace {
 
-Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face face) {
-  const CallShape shape = shape_of(traits, topology, face, session.shares_memory);
+Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Form form) {
+  const CallShape shape = shape_of(traits, topology, form, session.shares_memory);
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (reproducible) return choose_reproducible(shape);
-  return session.must_avoid_library(face) ? choose_own(shape) : choose(shape);
+  return session.must_avoid_library(form) ? choose_own(shape) : choose(shape);
 }
 
 /// Returns nullptr if the table has no row, or one that cannot serve this call.
-const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
+const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Form form) {
   // Its rows were measured with equal blocks.
   if (state.table_shape() == nullptr || traits.has_dominant_node) return nullptr;
-  const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
+  const Table::Row* row = state.table_shape()->find(traits.collective, form, traits.bytes);
   if (row == nullptr) return nullptr;
-  if (row->spec.is_native() && session.must_avoid_library(face)) return nullptr;
+  if (row->spec.is_native() && session.must_avoid_library(form)) return nullptr;
   return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
 }
 
@@ -73,39 +73,40 @@ void remark_on_background() {
 
 }  // namespace
 
-std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
+std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits,
+                                    const ProgramCall& asked) {
   if (!traits.understood || state.native_only()) return Spec{};
   // The library checks an empty message. Some ranks may send no elements, and others empty ones.
   const bool may_be_empty =
       has_private_lengths(traits.collective) || traits.collective == Collective::barrier;
   if (traits.bytes == 0 && !may_be_empty) return Spec{};
-  const bool is_blocking = form.face == Face::blocking;
+  const bool is_blocking = asked.form == Form::blocking;
   if (!is_blocking && !may_be_in_background(traits)) {
     const std::optional<Spec>& wanted =
-        form.forced ? form.forced : session.forced_for(traits.collective, traits.bytes);
+        asked.forced ? asked.forced : session.forced_for(traits.collective, traits.bytes);
     if (wanted && !wanted->is_native()) remark_on_background();
     return Spec{};
   }
-  std::optional<Spec> spec = choose_spec(state, traits, form.face, form.forced);
+  std::optional<Spec> spec = choose_spec(state, traits, asked.form, asked.forced);
   if (!spec || !spec->is_native()) return spec;
   // All ranks must start the library's own calls in the same order. Persistent ones may be started in
   // any order.
-  const bool may_be_cut = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
+  const bool may_be_cut = is_blocking || (asked.form == Form::non_blocking && !traits.blocks_in_segments);
   return may_be_cut ? spec : Spec{};
 }
 
-std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
+std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Form form,
                                 const std::optional<Spec>& forced) {
   const std::optional<Spec>& wanted = forced ? forced : session.forced_for(traits.collective, traits.bytes);
   const Topology& topology = state.topology();
   if (!wanted) {
-    const Table::Row* tuned = find_in_table(state, traits, face);
-    return tuned != nullptr ? tuned->spec : choose_by_rule(traits, topology, face);
+    const Table::Row* tuned = find_in_table(state, traits, form);
+    return tuned != nullptr ? tuned->spec : choose_by_rule(traits, topology, form);
   }
   const std::string misfit = find_misfit(*wanted, traits, topology);
   if (misfit.empty()) return wanted;
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  const Spec instead = reproducible ? choose_by_rule(traits, topology, face) : Spec{};
+  const Spec instead = reproducible ? choose_by_rule(traits, topology, form) : Spec{};
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
                           (session.settings.strict ? "the call fails (STRETTO_STRICT)"
                            : reproducible          ? to_string(instead) + " is used"
@@ -114,14 +115,14 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
   return instead;
 }
 
-bool is_tuned(const Communicator& state, const CallTraits& traits, Face face) {
+bool is_tuned(const Communicator& state, const CallTraits& traits, Form form) {
   return !session.forced_for(traits.collective, traits.bytes) &&
-         find_in_table(state, traits, face) != nullptr;
+         find_in_table(state, traits, form) != nullptr;
 }
 
-std::string choice_text(const Communicator& state, const CallTraits& traits, Face face) {
-  const Spec spec = choose_spec(state, traits, face, std::nullopt).value_or(Spec{});
-  const Table::Row* tuned = is_tuned(state, traits, face) ? find_in_table(state, traits, face) : nullptr;
+std::string choice_text(const Communicator& state, const CallTraits& traits, Form form) {
+  const Spec spec = choose_spec(state, traits, form, std::nullopt).value_or(Spec{});
+  const Table::Row* tuned = is_tuned(state, traits, form) ? find_in_table(state, traits, form) : nullptr;
   const bool is_named = tuned != nullptr && !tuned->library.empty();
   return is_named ? "native(" + tuned->library + ")" : to_string(spec);
 }

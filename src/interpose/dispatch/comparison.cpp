@@ -42,7 +42,7 @@ constexpr std::array<Decisive, 7> decisive{{
 /// What must be equal, in the order of the checks.
 struct Facts {
   std::int64_t collective = 0;
-  std::int64_t face = 0;
+  std::int64_t form = 0;
   std::int64_t root = 0;
   std::int64_t operation = 0;
   std::int64_t element_bytes = 0;  // 0: the library must judge the datatype
@@ -50,11 +50,11 @@ struct Facts {
   std::int64_t decisive = 0;  // a bit for each
 };
 
-Facts facts_of(const CallTraits& traits, Face face) {
+Facts facts_of(const CallTraits& traits, Form form) {
   std::int64_t bits = 0;
   for (std::size_t i = 0; i < decisive.size(); ++i) bits |= std::int64_t{decisive.at(i).is_true(traits)} << i;
   return {.collective = static_cast<std::int64_t>(traits.collective),
-          .face = static_cast<std::int64_t>(face),
+          .form = static_cast<std::int64_t>(form),
           .root = has_root(traits.collective) ? traits.root : 0,
           .operation = traits.operation,
           .element_bytes = static_cast<std::int64_t>(traits.element_bytes),
@@ -62,9 +62,9 @@ Facts facts_of(const CallTraits& traits, Face face) {
           .decisive = bits};
 }
 
-std::string text_of_face(std::int64_t face) {
+std::string text_of_face(std::int64_t form) {
   constexpr std::array<const char*, 3> names{"a blocking call", "a non-blocking call", "a persistent call"};
-  return names.at(static_cast<std::size_t>(face));
+  return names.at(static_cast<std::size_t>(form));
 }
 
 std::string name_of_collective(std::int64_t collective) {
@@ -85,8 +85,8 @@ Difference difference(const Facts& left, const Facts& right) {
   if (left.collective != right.collective) {
     return {"calls " + name_of_collective(left.collective), "calls " + name_of_collective(right.collective)};
   }
-  if (left.face != right.face) {
-    return {"makes " + text_of_face(left.face), "makes " + text_of_face(right.face)};
+  if (left.form != right.form) {
+    return {"makes " + text_of_face(left.form), "makes " + text_of_face(right.form)};
   }
   if (left.root != right.root) {
     return {"has root " + std::to_string(left.root), "has root " + std::to_string(right.root)};
@@ -224,18 +224,18 @@ PrivateLengths PrivateLengths::of(Collective collective, const Call& call, int r
 }
 
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                   const PrivateLengths& lengths, const Spec& spec, Face face) {
+                                   const PrivateLengths& lengths, const Spec& spec, Form form) {
   static const auto& bruck = make_immortal<const Spec>(
       Spec{.recipe = usual_recipe(*find_algorithm(Collective::alltoall, "bruck")), .pipelining = {}});
   CallTraits of_facts{.collective = Collective::alltoall,
                       .bytes = sizeof(Word) * static_cast<std::size_t>(state->topology().ranks())};
   of_facts.is_own = true;
-  const Facts own = facts_of(traits, face);
+  const Facts own = facts_of(traits, form);
   const std::uint64_t sequence = state->sequence();
-  if (face == Face::blocking) {
+  if (form == Form::blocking) {
     if (!wait_for_channel(*state, state->channel(), traits, spec)) return nullptr;
     Comparison comparison(own, lengths, state, sequence);
-    Operation operation(state, of_facts, bruck, Face::blocking, comparison);
+    Operation operation(state, of_facts, bruck, Form::blocking, comparison);
     const AwaitedCall awaited(*state, traits, spec, &operation);
     run(operation);
     return nullptr;
@@ -246,7 +246,7 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
   using Own = OperationWithMessage<Comparison>;
   const auto make = [&] { return Comparison(own, lengths, state, sequence); };
   auto kept = std::make_shared<Own>(make, ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
-                                    state, of_facts, bruck, Face::non_blocking);
+                                    state, of_facts, bruck, Form::non_blocking);
   std::shared_ptr<Operation> operation{kept, &kept->operation};
   operation->start();
   if (!operation->ended()) add_outstanding(operation);

@@ -41,6 +41,6 @@ PrivateLengths lengths_of(const CallTraits& traits, int rank, const MakeMessage&
 /// others it runs in the background: the result is the operation that must end before the call may begin.
 /// `spec` is the spec of the call, for the watchdog.
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                   const PrivateLengths& lengths, const Spec& spec, Face face);
+                                   const PrivateLengths& lengths, const Spec& spec, Form form);
 
 }  // namespace stretto

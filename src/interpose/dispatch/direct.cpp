@@ -13,9 +13,9 @@
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/backoff.hpp"
+#include "threads/clock.hpp"
 #include "threads/time_slice.hpp"
 
 namespace stretto {
@@ -150,7 +150,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   return error;
 }
 
-Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* output, MPI_Comm comm) {
+Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_Comm comm) {
   const KnownCommunicator* known = find_known(comm);
   RepeatedCall* call = known == nullptr ? nullptr : known->state->repeated_calls().find(key);
   const bool is_decided = call != nullptr && session.due_races.load(std::memory_order_relaxed) == 0 &&
@@ -163,8 +163,9 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   if (!is_native && (call->execution == nullptr || concerns_device(input, output))) return {};
   if (race != nullptr && !races) race->pass();
   if (is_native) {
-    if (races) form.learning = std::make_shared<LearningCall>(known->state->shared_from_this(), *race);
-    return {.is_known = true, .result = {}};
+    Repetition again{.is_known = true};
+    if (races) again.learning = std::make_shared<LearningCall>(known->state->shared_from_this(), *race);
+    return again;
   }
   // Times of some calls stand for all, since a look at the clock takes as long as a part of the call.
   constexpr std::uint32_t calls_between = 16;

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "interpose/communicators/communicator.hpp"
-#include "interpose/dispatch/form.hpp"
+#include "interpose/dispatch/program_call.hpp"
 #include "interpose/operations/message.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "select/spec.hpp"
@@ -28,15 +28,16 @@ bool may_be_direct(const Communicator& state);
 /// What becomes of a call that was made before.
 struct Repetition {
   bool is_known = false;
-  std::optional<int> result;  // empty: the library must carry it out
+  std::optional<int> result = std::nullopt;  // empty: the library must carry it out, while `learning` lives
+  std::shared_ptr<LearningCall> learning = nullptr;
 };
 
 /// Carries out a call if it was made before, and nothing else can decide about it since.
-Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* output, MPI_Comm comm);
+Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_Comm comm);
 
-/// Whether a call may be one that was made before, or will be.
-inline bool may_repeat(const Form& form, std::size_t predefined_size) {
-  return session.may_repeat && predefined_size != 0 && form.face == Face::blocking && !form.forced;
+/// Whether a call with a predefined type may be one that was made before, or will be.
+inline bool may_repeat(Form form, bool is_forced) {
+  return session.may_repeat && form == Form::blocking && !is_forced;
 }
 
 }  // namespace stretto

@@ -17,14 +17,14 @@ bool is_long_enough(const Communicator& state, const CallTraits& traits) {
 /// The same as try_learning() for a call that is too short for a learner. What is decided about it holds for
 /// its repetitions.
 std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                         const Form& form, MPI_Comm comm, Spec& spec) {
+                                         const ProgramCall& asked, MPI_Comm comm, Spec& spec) {
   if (spec.is_native()) return nullptr;
   ShortRace* race = find_short_race(*state, traits, spec, comm);
   // The handle of a program's operation may stand for another one later.
-  const bool may_repeat =
-      form.key && !is_program_operation(form.key->op) && session.program_forced(traits.collective) == nullptr;
-  if (may_repeat && state->repeated_calls().find(*form.key) == nullptr) {
-    state->repeated_calls().add({.key = *form.key,
+  const bool may_repeat = asked.key && !is_program_operation(asked.key->op) &&
+                          session.program_forced(traits.collective) == nullptr;
+  if (may_repeat && state->repeated_calls().find(*asked.key) == nullptr) {
+    state->repeated_calls().add({.key = *asked.key,
                                  .traits = traits,
                                  .spec = spec,
                                  .race = race,
@@ -39,27 +39,27 @@ std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& st
 
 /// The same for a call whose lengths only two ranks know.
 std::shared_ptr<LearningCall> try_racing_lengths(const std::shared_ptr<Communicator>& state,
-                                                 const CallTraits& traits, const Form& form, MPI_Comm comm,
-                                                 Spec& spec) {
+                                                 const CallTraits& traits, const ProgramCall& asked,
+                                                 MPI_Comm comm, Spec& spec) {
   LengthRace* race = find_length_race(*state, traits, comm, spec);
   if (race == nullptr) return nullptr;
-  if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race, form.private_bytes);
+  if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race, asked.private_bytes);
   race->pass();
   return nullptr;
 }
 
 }  // namespace
 
-bool is_too_young(Communicator& state, const CallTraits& traits, const Form& form) {
+bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCall& asked) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   // Who makes a persistent call will start it often.
-  const bool is_wanted = form.face == Face::persistent || form.forced || reproducible ||
-                         session.observes_all_calls() || session.must_avoid_library(form.face) ||
+  const bool is_wanted = asked.form == Form::persistent || asked.forced || reproducible ||
+                         session.observes_all_calls() || session.must_avoid_library(asked.form) ||
                          session.forced_for(traits.collective, traits.bytes);
   if (is_wanted) {
     state.come_of_age();
   } else if (has_private_lengths(traits.collective) ||
-             traits.bytes >= session.native_floor(traits.collective, form.face)) {
+             traits.bytes >= session.native_floor(traits.collective, asked.form)) {
     // (A shorter call may not get here on all ranks: with different datatypes, some pass it straight on.)
     state.count_young_call(traits.bytes);
   }
@@ -67,28 +67,28 @@ bool is_too_young(Communicator& state, const CallTraits& traits, const Form& for
 }
 
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
-                                           const CallTraits& traits, const Form& form, MPI_Comm comm,
+                                           const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
                                            Spec& spec) {
-  if (form.face != Face::blocking || !traits.understood || traits.is_own || state->native_only())
+  if (asked.form != Form::blocking || !traits.understood || traits.is_own || state->native_only())
     return nullptr;
-  if (!form.forced) agree_on_races(*state, traits, spec, comm);
-  if (form.forced) return nullptr;
-  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, form, comm, spec);
-  if (!is_long_enough(*state, traits)) return try_racing(state, traits, form, comm, spec);
+  if (!asked.forced) agree_on_races(*state, traits, spec, comm);
+  if (asked.forced) return nullptr;
+  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, asked, comm, spec);
+  if (!is_long_enough(*state, traits)) return try_racing(state, traits, asked, comm, spec);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   Learner* learner = consider(*state, traits, comm, spec);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
 }
 
-bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face) {
+bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Form form) {
   if (state.native_only()) return false;
   // The channel's number names the communicator in a trace.
   if (!session.settings.trace_folder.empty()) state.channel();
   if (spec.is_native()) return true;
-  if (face == Face::blocking) return wait_for_channel(state, state.channel(), traits, spec);
+  if (form == Form::blocking) return wait_for_channel(state, state.channel(), traits, spec);
   // A refusal must be known on all ranks in the same call: from then on they use the library's own
   // collectives. Refusals are rare. If one is possible, either all ranks know that or there is none.
-  if (face == Face::non_blocking) {
+  if (form == Form::non_blocking) {
     return !state.channel()->may_be_refused() || wait_for_channel(state, state.channel(), traits, spec);
   }
   // Making a persistent collective may wait for other ranks (MPI 4.1, section 6.13).

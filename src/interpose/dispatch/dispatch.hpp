@@ -11,8 +11,8 @@
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/comparison.hpp"
 #include "interpose/dispatch/direct.hpp"
-#include "interpose/dispatch/form.hpp"
 #include "interpose/dispatch/online.hpp"
+#include "interpose/dispatch/program_call.hpp"
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/session/session.hpp"
 
@@ -21,62 +21,62 @@ namespace stretto {
 /// Returns the learner's part of a call from which something is learned, or nullptr. May replace the
 /// spec.
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
-                                           const CallTraits& traits, const Form& form, MPI_Comm comm,
+                                           const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
                                            Spec& spec);
 
 /// Gets all that a call by `spec` needs of the communicator. Waits for other ranks if the call may.
 /// Returns false, on all ranks alike, if that is not available.
-bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face);
+bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Form form);
 
 /// Whether the library handles a call since its communicator is young (Communicator::is_young). Counts it.
-bool is_too_young(Communicator& state, const CallTraits& traits, const Form& form);
+bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCall& asked);
 
 /// Carries a call out by `form.forced`, or by the choice if that is empty. If the result is empty, the
 /// library must carry the call out, by its own function with unchanged arguments. make_message() returns
 /// a Message, or throws.
 template <typename MakeMessage>
-std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramHandles& handles,
-                            MPI_Comm comm, std::shared_ptr<Communicator> state,
-                            const MakeMessage& make_message) {
-  if (state->is_young() && is_too_young(*state, traits, form)) {
-    if (session.counts_calls()) form.library_call = {traits, state, state->next_sequence()};
+std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const ProgramHandles& handles,
+                            std::shared_ptr<Communicator> state, const MakeMessage& make_message) {
+  const MPI_Comm comm = asked.comm;
+  if (state->is_young() && is_too_young(*state, traits, asked)) {
+    if (session.counts_calls()) asked.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
-  std::optional<Spec> spec = choose_for_form(*state, traits, form);
+  std::optional<Spec> spec = choose_for_form(*state, traits, asked);
   if (!spec) return report(comm, mpi.err_other);
   std::shared_ptr<Operation> after;
   if (session.settings.check && !state->native_only()) {
     const PrivateLengths lengths = lengths_of(traits, state->rank(), make_message);
-    after = compare(state, traits, lengths, *spec, form.face);
+    after = compare(state, traits, lengths, *spec, asked.form);
   }
-  std::shared_ptr<LearningCall> learning = try_learning(state, traits, form, comm, *spec);
+  std::shared_ptr<LearningCall> learning = try_learning(state, traits, asked, comm, *spec);
   RaceTurn turn;
-  if (form.face != Face::blocking && !state->native_only()) turn = take_turn(*state, traits, form, *spec);
-  if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
+  if (asked.form != Form::blocking && !state->native_only()) turn = take_turn(*state, traits, asked, *spec);
+  if (!prepare(*state, traits, *spec, asked.form)) spec = Spec{};
   if (spec->is_pass_through()) {
-    form.learning = std::move(learning);
+    asked.learning = std::move(learning);
     // Summaries do not count short calls of the library.
     if (session.observes_all_calls() || (session.counts_calls() && !is_short(*state, traits)))
-      form.library_call = {traits, state, state->next_sequence()};
+      asked.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
   return report_exceptions(comm, [&]() -> std::optional<int> {
-    if (form.face == Face::blocking) {
+    if (asked.form == Form::blocking) {
       auto message = make_message();
       if (may_be_direct(*state)) {
-        if (const auto result = try_direct(*state, traits, *spec, message, form.key)) return result;
+        if (const auto result = try_direct(*state, traits, *spec, message, asked.key)) return result;
       }
-      Operation operation(std::move(state), traits, *std::move(spec), form.face, message);
+      Operation operation(std::move(state), traits, *std::move(spec), asked.form, message);
       return run(operation);
     }
     using Own = OperationWithMessage<decltype(make_message())>;
     // The library's own calls must be started in the order of calls.
     if (spec->is_native()) after = nullptr;
     auto own =
-        std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
+        std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), asked.form);
     own->operation.begin_after(std::move(after));
     if (turn.race) own->operation.measure_for(std::move(turn.race), turn.slot);
-    hand_over({own, &own->operation}, form.face, form.request);
+    hand_over({own, &own->operation}, asked.form, asked.request);
     return MPI_SUCCESS;
   });
 }

@@ -251,12 +251,12 @@ CallTraits longest_of(CallTraits traits) {
   return traits;
 }
 
-CallKind kind_of(const CallTraits& traits, const Topology& topology, Face face) {
+CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form) {
   return {.nodes = topology.nodes,
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
           .collective = traits.collective,
-          .face = face,
+          .form = form,
           .in_place = traits.in_place,
           .from = std::bit_floor(traits.bytes)};
 }

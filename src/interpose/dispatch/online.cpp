@@ -15,7 +15,6 @@
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/learned.hpp"
 #include "learn/modelled.hpp"
@@ -24,6 +23,7 @@
 #include "select/table_file.hpp"
 #include "text/json_reader.hpp"
 #include "text/size.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto {
 namespace {
@@ -37,7 +37,7 @@ constexpr std::uint64_t short_calls_before_probe = 8;
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
-  const CallShape shape = shape_of(traits, state.topology(), Face::blocking, session.shares_memory);
+  const CallShape shape = shape_of(traits, state.topology(), Form::blocking, session.shares_memory);
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
   // What is adopted must serve every call of the size class.
@@ -78,7 +78,7 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
                               MPI_Comm comm) {
   if (!Learners::key_of(traits).may_be_kept()) return nullptr;
   const Decision* decision =
-      known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Face::blocking));
+      known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
   if (decision == nullptr) return nullptr;
   // It must serve every call of the size class.
   return find_misfit(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
@@ -103,7 +103,7 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
   if (state.rank() == 0) {
     const CallTraits longest = longest_of(least);
     const std::vector<Modelled> fastest =
-        find_fastest(shape_of(least, state.topology(), Face::blocking, session.shares_memory),
+        find_fastest(shape_of(least, state.topology(), Form::blocking, session.shares_memory),
                      state.topology(), network->machine, most_modelled,
                      [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
     for (const Modelled& one : fastest) {
@@ -130,7 +130,7 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
   const auto trials =
       session.settings.online == Online::explore ? Learner::Trials::rationed : Learner::Trials::none;
   // A table is what the user wants.
-  const bool tuned = is_tuned(state, traits, Face::blocking);
+  const bool tuned = is_tuned(state, traits, Form::blocking);
   const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
   if (decision == nullptr) {
     std::vector<Candidate> modelled;
@@ -160,7 +160,7 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
 
 /// Uses what earlier jobs have found.
 void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  if (is_tuned(state, traits, Face::blocking)) return;
+  if (is_tuned(state, traits, Form::blocking)) return;
   const Decision* decision = find_decision(state, traits, spec, comm);
   if (decision != nullptr) spec = decision->spec;
 }
@@ -180,14 +180,14 @@ bool may_race(const Communicator& state, const CallTraits& traits) {
   if (!compares || settings.check || !is_short(state, traits)) return false;
   const bool keeps_bits = settings.reproducible && is_reduction(traits.collective);
   return !keeps_bits && !session.forced_for(traits.collective, traits.bytes) &&
-         !is_tuned(state, traits, Face::blocking);
+         !is_tuned(state, traits, Form::blocking);
 }
 
 /// What is worth a race for calls that usually move so many bytes on a rank; `native` if nothing is.
 Spec propose_for_lengths(const Communicator& state, CallTraits traits, double usual_bytes) {
   traits.bytes = static_cast<std::size_t>(usual_bytes) / 2;  // what is sent is also received
   const Spec spec =
-      choose_for_lengths(shape_of(traits, state.topology(), Face::blocking, session.shares_memory));
+      choose_for_lengths(shape_of(traits, state.topology(), Form::blocking, session.shares_memory));
   return find_misfit(spec, traits, state.topology()).empty() ? spec : Spec{};
 }
 
@@ -206,7 +206,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
   }
   const auto news = kind.learner.take_news();
   if (!news || !Learners::key_of(traits).may_be_kept() || state.rank() != 0) return;
-  note_decision({.kind = kind_of(traits, state.topology(), Face::blocking),
+  note_decision({.kind = kind_of(traits, state.topology(), Form::blocking),
                  .spec = news->spec,
                  .gain = news->gain,
                  .seconds = news->call_seconds,
@@ -257,7 +257,7 @@ bool is_short(const Communicator& state, const CallTraits& traits) {
   // Ranks that know the communicator pass shorter calls of these straight on (is_small), and others do not.
   if (is_reduction(traits.collective) || traits.collective == Collective::bcast)
     floor = std::max(floor,
-                     session.floor_inside_node(traits.collective, Face::blocking, state.topology().ranks()));
+                     session.floor_inside_node(traits.collective, Form::blocking, state.topology().ranks()));
   return traits.bytes < floor;
 }
 
@@ -280,7 +280,7 @@ bool pass_to_library(Communicator& state, Collective collective) {
 }
 
 LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  if (!session.races_lengths || is_tuned(state, traits, Face::blocking) ||
+  if (!session.races_lengths || is_tuned(state, traits, Form::blocking) ||
       session.forced_for(traits.collective, 0)) {
     return nullptr;
   }
@@ -335,7 +335,7 @@ void begin_online() {
     }
     session.online_floors[static_cast<std::size_t>(collective)] = std::min(
         session.learning_floor_inside_node(collective),
-        session.topology.nodes > 1 ? session.floor_between_nodes(collective, Face::blocking) : SIZE_MAX);
+        session.topology.nodes > 1 ? session.floor_between_nodes(collective, Form::blocking) : SIZE_MAX);
   }
 }
 

@@ -4,7 +4,7 @@
 
 namespace stretto {
 
-#define STRETTO_INT_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
+#define STRETTO_INT_FORMS(Name, Iname, name, iname, parameters, arguments, record) \
   STRETTO_FORMS(Name, Iname, , name, parameters, arguments)
 STRETTO_COLLECTIVES(STRETTO_INT_FORMS, int)
 

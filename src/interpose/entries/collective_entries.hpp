@@ -6,12 +6,11 @@
 
 namespace stretto {
 
-inline Form non_blocking(void* request) {
-  return {.face = Face::non_blocking, .request = Place<MPI_Request>::of_program(request)};
+inline Way non_blocking(void* request) {
+  return {.form = Form::non_blocking, .request = request};
 }
-
-inline Form persistent(void* request) {
-  return {.face = Face::persistent, .request = Place<MPI_Request>::of_program(request)};
+inline Way persistent(void* request) {
+  return {.form = Form::persistent, .request = request};
 }
 
 }  // namespace stretto
@@ -20,7 +19,7 @@ inline Form persistent(void* request) {
 #define STRETTO_NARROWED(suffix, name) (sizeof(#suffix) > 1 ? name : nullptr)
 #define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                            \
   STRETTO_DEFINE##suffix(P##MPI_##Name##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Name),          \
-                         (STRETTO_LIST parameters), return function(next, Form{}, STRETTO_LIST arguments);)  \
+                         (STRETTO_LIST parameters), return function(next, Way{}, STRETTO_LIST arguments);)   \
       STRETTO_DEFINE##suffix(P##MPI_##Iname##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Iname),    \
                              (STRETTO_LIST parameters, void* request),                                       \
                              return function(next, non_blocking(request), STRETTO_LIST arguments, request);) \

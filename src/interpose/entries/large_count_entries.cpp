@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives with counts of MPI_Count. Open MPI 4 and 5 have none of them, and a program may check whether
-// they exist (session/late_functions.cpp).
+// The collectives with counts of MPI_Count. Open MPI 4 and 5 have none of them, and a program may check
+// whether they exist (session/late_functions.cpp).
 #include "interpose/entries/collective_entries.hpp"
 
 namespace stretto {
 
-#define STRETTO_LARGE_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
+#define STRETTO_LARGE_FORMS(Name, Iname, name, iname, parameters, arguments, record) \
   STRETTO_FORMS(Name, Iname, _c, name, parameters, arguments)
 STRETTO_COUNTED_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
 

@@ -24,15 +24,14 @@ using Word = RawHandle;
     return next arguments;                                              \
   })
 
-#define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
-    const BlockedScope elsewhere;                                               \
-    const int result = next arguments;                                          \
-    if (result == MPI_SUCCESS) {                                                \
-      note_persistent_of_library(                                               \
-          Place<MPI_Request>::of_program(reinterpret_cast<const void*>(last)));  \
-    }                                                                           \
-    return result;                                                              \
+#define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last)                        \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {                                \
+    const BlockedScope elsewhere;                                                                      \
+    const int result = next arguments;                                                                 \
+    if (result == MPI_SUCCESS) {                                                                       \
+      note_persistent_of_library(Place<MPI_Request>::of_program(reinterpret_cast<const void*>(last))); \
+    }                                                                                                  \
+    return result;                                                                                     \
   })
 
 #include "generated_entries.inc"

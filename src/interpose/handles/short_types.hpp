@@ -3,8 +3,8 @@
 // knows their kernels. If the MPI library handles a call, it calls them like operations of a program.
 #pragma once
 
-#include "mpi/mpi.hpp"
 #include "kernels/reduce.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

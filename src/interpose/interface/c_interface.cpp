@@ -17,25 +17,22 @@ using namespace stretto;
 
 namespace {
 
-/// Makes a call by a spec given as text: make_call(form).
+/// Makes a call by a spec given as text: make_call(way).
 template <typename MakeCall>
-int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, const MakeCall& make_call) {
+int by_spec(MpiFunction function, const char* text, MPI_Comm comm, Way way, const MakeCall& make_call) {
   return without_exceptions([&]() -> int {
-    if (text != nullptr && std::strcmp(text, "auto") != 0) {
-      try {
-        form.forced = parse_spec(collective, text);
-      } catch (const SpecError& error) {
-        complain_once_on_rank_0(error.what());
-        if (session.active) mpi.Comm_call_errhandler(comm, mpi.err_arg);
-        return mpi.err_arg;
-      }
+    if (text == nullptr || std::strcmp(text, "auto") == 0) return make_call(way);
+    std::optional<Spec> spec;
+    try {
+      spec = parse_spec(collective_of(function), text);
+    } catch (const SpecError& error) {
+      complain_once_on_rank_0(error.what());
+      if (session.active) mpi.Comm_call_errhandler(comm, mpi.err_arg);
+      return mpi.err_arg;
     }
-    return make_call(std::move(form));
+    way.forced = &*spec;
+    return make_call(way);
   });
-}
-
-Place<MPI_Request> place_of(void* request) {
-  return Place<MPI_Request>::of_program(request);
 }
 
 /// Writes as much of a text as fits, with a terminating zero.
@@ -49,28 +46,22 @@ void write_text(const std::string& text, char* into, std::size_t length) {
 }  // namespace
 
 // One collective in its three forms.
-#define STRETTO_INTERFACE(Name, Iname, name, iname, collective, parameters, arguments)                    \
-  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                         \
-    static const Name##Next<> next("MPI_" #Name, nullptr, nullptr);                                       \
-    return by_spec(Collective::collective, spec, comm, {},                                                \
-                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });       \
-  }                                                                                                       \
-  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, void* request) {         \
-    static const Name##Next<void*> next("MPI_" #Iname, nullptr, nullptr);                                 \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = place_of(request)},  \
-                   [&](Form form) {                                                                       \
-                     return name(next, std::move(form), STRETTO_LIST arguments,                           \
-                                 request);                                            \
-                   });                                                                                    \
-  }                                                                                                       \
-  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, RawHandle info, const char* spec,    \
-                                            void* request) {                                       \
-    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init", nullptr); \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = place_of(request)},    \
-                   [&](Form form) {                                                                       \
-                     return name(next, std::move(form), STRETTO_LIST arguments, info,             \
-                                 request);                                            \
-                   });                                                                                    \
+#define STRETTO_INTERFACE(Name, Iname, name, iname, parameters, arguments, record)                          \
+  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                           \
+    static const Name##Next<> next("MPI_" #Name, nullptr, nullptr);                                         \
+    return by_spec(MpiFunction::name, spec, comm, {},                                                       \
+                   [&](const Way& way) { return name(next, way, STRETTO_LIST arguments); });                \
+  }                                                                                                         \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, void* request) {           \
+    static const Name##Next<void*> next("MPI_" #Iname, nullptr, nullptr);                                   \
+    return by_spec(MpiFunction::name, spec, comm, {.form = Form::non_blocking, .request = request},         \
+                   [&](const Way& way) { return name(next, way, STRETTO_LIST arguments, request); });       \
+  }                                                                                                         \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, RawHandle info, const char* spec,      \
+                                            void* request) {                                                \
+    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init", nullptr);   \
+    return by_spec(MpiFunction::name, spec, comm, {.form = Form::persistent, .request = request},           \
+                   [&](const Way& way) { return name(next, way, STRETTO_LIST arguments, info, request); }); \
   }
 STRETTO_COLLECTIVES(STRETTO_INTERFACE, int)
 
@@ -107,10 +98,10 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, RawComm comm, size_t 
         !state->native_only()) {
       if (state->is_young()) state->look_around();
       const CallTraits traits{.collective = known->collective, .bytes = bytes};
-      chosen = choice_text(*state, traits, known->face);
-      if (known->face == Face::blocking) {
+      chosen = choice_text(*state, traits, known->form);
+      if (known->form == Form::blocking) {
         const std::optional<Spec> learnt = find_in_force(*state, traits);
-        if (learnt && learnt != choose_spec(*state, traits, known->face, std::nullopt)) {
+        if (learnt && learnt != choose_spec(*state, traits, known->form, std::nullopt)) {
           chosen = to_string(*learnt);
         }
       }

@@ -58,16 +58,15 @@ stretto_work* cut(const stretto_group* group, std::size_t count, const Start& st
     std::size_t first = 0;
     do {
       const std::size_t some = std::min(count - first, most_at_once);
-      is_started =
-          add(work, [&](void* request) { return start(first, static_cast<int>(some), request); });
+      is_started = add(work, [&](void* request) { return start(first, static_cast<int>(some), request); });
       first += some;
     } while (is_started && first < count);
     return finish(std::move(work), is_started);
   });
 }
 
-Form non_blocking(void* request) {
-  return {.face = Face::non_blocking, .request = Place<MPI_Request>::of_program(request)};
+Way non_blocking(void* request) {
+  return {.form = Form::non_blocking, .request = request};
 }
 
 const std::byte* at(const void* data, std::size_t bytes) {
@@ -116,8 +115,7 @@ stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Sta
   return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
     Work work = work_of(group);
     const Units units(bytes, bytes, *work);
-    const bool is_started =
-        units.fits() && add(work, [&](void* request) { return start(units, request); });
+    const bool is_started = units.fits() && add(work, [&](void* request) { return start(units, request); });
     return finish(std::move(work), is_started);
   });
 }
@@ -163,7 +161,7 @@ int start_message(const stretto_group* group, const LibraryBuffers& buffers, voi
   };
   if (may_need_staging()) {
     const auto staged = stage_for_library(
-        buffers, Face::non_blocking, request, group->comm, [&](const void* input, void* output) {
+        buffers, Form::non_blocking, request, group->comm, [&](const void* input, void* output) {
           return start(input != nullptr ? const_cast<void*>(input) : output);
         });
     if (staged) return *staged;
@@ -298,22 +296,19 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, cons
                                                       const size_t* in_bytes, void* out,
                                                       const size_t* out_bytes) {
   static const AlltoallvNext<void*> next("MPI_Ialltoallv", nullptr, nullptr);
-  return by_parts(group, {in_bytes, out_bytes},
-                  [&](const Units& units, const int* numbers, void* request) {
-                    const int* const received = numbers + Size{2} * static_cast<Size>(group->size);
-                    return alltoallv(next, non_blocking(request), in, numbers, numbers + group->size,
-                                     units.datatype(), out, received, received + group->size,
-                                     units.datatype(), group->comm, request);
-                  });
+  return by_parts(group, {in_bytes, out_bytes}, [&](const Units& units, const int* numbers, void* request) {
+    const int* const received = numbers + Size{2} * static_cast<Size>(group->size);
+    return alltoallv(next, non_blocking(request), in, numbers, numbers + group->size, units.datatype(), out,
+                     received, received + group->size, units.datatype(), group->comm, request);
+  });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
   return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
     static const BarrierNext<void*> next("MPI_Ibarrier", nullptr, nullptr);
     Work work = work_of(group);
-    const bool is_started = add(work, [&](void* request) {
-      return barrier(next, non_blocking(request), group->comm, request);
-    });
+    const bool is_started =
+        add(work, [&](void* request) { return barrier(next, non_blocking(request), group->comm, request); });
     return finish(std::move(work), is_started);
   });
 }

@@ -17,9 +17,9 @@
 #include "interpose/handles/short_types.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/progress/progress.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "interpose/start/begin_session.hpp"
+#include "threads/clock.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {

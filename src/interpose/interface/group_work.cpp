@@ -7,8 +7,8 @@
 #include "interpose/interface/group.hpp"
 #include "interpose/operations/completion.hpp"
 #include "interpose/progress/progress.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "threads/clock.hpp"
 #include "threads/time_slice.hpp"
 
 namespace stretto {

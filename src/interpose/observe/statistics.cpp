@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"
+#include "threads/clock.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {

@@ -43,7 +43,7 @@ struct CallInfo {
   std::string spec;
   std::shared_ptr<Communicator> state;  // kept to the end, so that no other one gets its number
   std::string numbered;
-  Face face;
+  Form form;
   std::uint64_t sequence;
 };
 
@@ -136,13 +136,13 @@ std::string file_name() {
   return session.settings.trace_folder + "/rank-" + std::to_string(session.world_rank) + ".json";
 }
 
-const char* name_of_face(Face face) {
-  switch (face) {
-    case Face::blocking:
+const char* name_of_face(Form form) {
+  switch (form) {
+    case Form::blocking:
       return "blocking";
-    case Face::non_blocking:
+    case Form::non_blocking:
       return "non-blocking";
-    case Face::persistent:
+    case Form::persistent:
       return "persistent";
   }
   return "";
@@ -228,7 +228,7 @@ class Writer {
                      {"communicator", call.state->label() + call.numbered},
                      {"ranks", call.state->topology().ranks()},
                      {"sequence", call.sequence},
-                     {"form", name_of_face(call.face)}};
+                     {"form", name_of_face(call.form)}};
         break;
       }
       case EventKind::segment:
@@ -302,14 +302,14 @@ std::string end_trace() {
 }
 
 TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
-                       Face face, std::uint64_t sequence, std::uint64_t starts_before) {
-  const bool has_own_numbers = face == Face::persistent;
+                       Form form, std::uint64_t sequence, std::uint64_t starts_before) {
+  const bool has_own_numbers = form == Form::persistent;
   const std::string numbered = has_own_numbers ? "/" + std::to_string(sequence) : "";
   const std::lock_guard lock(mutex);
   call_ = calls().size();
   if (events().size() == most_events) return;  // full: nothing more is recorded
   calls().push_back(
-      {traits, to_string(spec), state, numbered, face, has_own_numbers ? starts_before : sequence});
+      {traits, to_string(spec), state, numbered, form, has_own_numbers ? starts_before : sequence});
   while (lanes_in_use().contains(lane_)) ++lane_;
   lanes_in_use().insert(lane_);
   began_ = nanoseconds_now();
@@ -377,10 +377,10 @@ void TracedCall::copy_ends(std::size_t copy, std::size_t bytes) {
 }
 
 std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                       const Spec& spec, Face face, std::uint64_t sequence,
+                                       const Spec& spec, Form form, std::uint64_t sequence,
                                        std::uint64_t starts_before) {
   if (session.settings.trace_folder.empty()) return nullptr;
-  return std::make_unique<TracedCall>(state, traits, spec, face, sequence, starts_before);
+  return std::make_unique<TracedCall>(state, traits, spec, form, sequence, starts_before);
 }
 
 }  // namespace stretto

@@ -26,7 +26,7 @@ std::string end_trace();
 class TracedCall final : public Observer, public CopyObserver {
  public:
   TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
-             Face face, std::uint64_t sequence, std::uint64_t starts_before);
+             Form form, std::uint64_t sequence, std::uint64_t starts_before);
   ~TracedCall() override;
 
   void segment_begins(std::size_t flight, std::size_t segment) override;
@@ -63,7 +63,7 @@ class TracedCall final : public Observer, public CopyObserver {
 
 /// Returns nullptr if nothing is traced.
 std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                       const Spec& spec, Face face, std::uint64_t sequence,
+                                       const Spec& spec, Form form, std::uint64_t sequence,
                                        std::uint64_t starts_before = 0);
 
 }  // namespace stretto

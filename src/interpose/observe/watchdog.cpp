@@ -13,8 +13,8 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/observe/roll_call.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "threads/clock.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/immortal.hpp"
 

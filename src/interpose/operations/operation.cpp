@@ -12,34 +12,34 @@
 #include "engine/gpu_awareness.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/progress/progress.hpp"
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto {
 
-Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
+Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
                      Message& message)
     : state_(std::move(state)),
       traits_(traits),
       spec_(std::move(spec)),
-      face_(face),
+      face_(form),
       message_(message),
-      execution_(state_->lease(traits_, spec_, face == Face::persistent)) {
+      execution_(state_->lease(traits_, spec_, form == Form::persistent)) {
   if (!traits_.is_own) sequence_ = state_->next_sequence();
   const std::size_t tags = execution_->tags(message_.call);
   if (tags == 0) return;
-  const bool is_persistent = face == Face::persistent;
+  const bool is_persistent = form == Form::persistent;
   // A persistent collective has reserved tags before, by a number that does not depend on the message.
   const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
   channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
   // A comparison (STRETTO_CHECK) must meet that of a rank which calls in another form.
-  has_ticket_ = face != Face::blocking || tags > 1 || traits_.is_own;
+  has_ticket_ = form != Form::blocking || tags > 1 || traits_.is_own;
   if (has_ticket_) ticket_ = channel_->take(reserved, tags);
 }
 
 Operation::~Operation() {
   if (!ended()) unwatch(*this);
-  if (face_ == Face::persistent && channel_) channel_->end(ticket_);
+  if (face_ == Form::persistent && channel_) channel_->end(ticket_);
   if (execution_ && execution_->gave_up()) static_cast<void>(execution_.release());
 }
 
@@ -84,7 +84,7 @@ bool Operation::may_begin() {
     case Channel::State::opening:
       return false;
     case Channel::State::open:
-      return face_ == Face::persistent || !has_ticket_ || channel_->may_begin(ticket_);
+      return face_ == Form::persistent || !has_ticket_ || channel_->may_begin(ticket_);
     case Channel::State::refused:
       break;
   }
@@ -234,7 +234,7 @@ void Operation::end(int error) {
     message_.abandon();
     staging_.abandon();
   }
-  if (face_ != Face::persistent) staging_.release();
+  if (face_ != Form::persistent) staging_.release();
   execution_->observe(nullptr);
   staging_.observe(nullptr);
   if (race_) {
@@ -243,7 +243,7 @@ void Operation::end(int error) {
     const double started = start_seconds_ > 0 ? start_seconds_ : now - began_;
     race_->count(slot_, started + (asked_at > 0 ? now - asked_at : 0));
   }
-  if (face_ != Face::persistent) {
+  if (face_ != Form::persistent) {
     if (!execution_->gave_up()) state_->give_back(traits_, spec_, std::move(execution_));
     if (channel_ && has_ticket_) channel_->end(ticket_);
   }

@@ -30,7 +30,7 @@ class Operation final : public RequestedCall, public Watched {
  public:
   /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
   /// ranks. A persistent operation reserves its tags and memory here.
-  Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
+  Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
             Message& message);
   ~Operation() override;
 
@@ -75,7 +75,7 @@ class Operation final : public RequestedCall, public Watched {
   std::shared_ptr<Communicator> state_;
   CallTraits traits_;
   Spec spec_;
-  Face face_;
+  Form face_;
   Message& message_;
   std::uint64_t sequence_ = 0;
   std::uint64_t starts_ = 0;

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "mpi/mpi.hpp"
 #include "interpose/progress/outstanding.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "mpi/mpi.hpp"
 #include "interpose/operations/requested_call.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

@@ -43,12 +43,12 @@ int run(Operation& operation) {
   return operation.report_error();
 }
 
-void hand_over(std::shared_ptr<Operation> operation, Face face, Place<MPI_Request> request) {
-  if (face == Face::non_blocking) {
+void hand_over(std::shared_ptr<Operation> operation, Form form, Place<MPI_Request> request) {
+  if (form == Form::non_blocking) {
     operation->start();
     if (!operation->ended()) add_outstanding(operation);
   }
-  request.store(make_request(std::move(operation), face == Face::persistent));
+  request.store(make_request(std::move(operation), form == Form::persistent));
 }
 
 }  // namespace stretto

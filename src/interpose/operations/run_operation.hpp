@@ -10,8 +10,8 @@
 
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/operations/operation.hpp"
-#include "mpi/places.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/places.hpp"
 
 namespace stretto {
 
@@ -44,7 +44,7 @@ void wait_for(Outstanding& call);
 int run(Operation& operation);
 
 /// Hands a non-blocking or persistent operation over to the program: `request` becomes its request.
-void hand_over(std::shared_ptr<Operation> operation, Face face, Place<MPI_Request> request);
+void hand_over(std::shared_ptr<Operation> operation, Form form, Place<MPI_Request> request);
 
 /// Handles that the program may free while the call is in flight.
 struct ProgramHandles {
@@ -60,8 +60,8 @@ template <typename ItsMessage>
 struct OperationWithMessage {
   template <typename MakeMessage>
   OperationWithMessage(const MakeMessage& make_message, const ProgramHandles& handles,
-                       std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face)
-      : message(make_message()), operation(std::move(state), traits, std::move(spec), face, message) {
+                       std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form)
+      : message(make_message()), operation(std::move(state), traits, std::move(spec), form, message) {
     held.hold_datatype(handles.datatype);
     held.hold_datatype(handles.other_datatype);
     for (MPI_Datatype datatype : handles.more_datatypes) held.hold_datatype(datatype);

@@ -308,13 +308,13 @@ class StagedLibraryCall final : public RequestedCall {
 
 }  // namespace
 
-std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, Place<MPI_Request> request,
+std::optional<int> stage_for_library(const LibraryBuffers& buffers, Form form, Place<MPI_Request> request,
                                      MPI_Comm comm,
                                      const std::function<int(const void* input, void* output)>& call) {
   if (!is_on_device(buffers.input) && !is_on_device(buffers.output)) return {};
   return report_exceptions(comm, [&]() -> int {
     const auto staged = std::make_shared<StagedLibraryCall>(buffers, comm);
-    const bool is_persistent = face == Face::persistent;
+    const bool is_persistent = form == Form::persistent;
     if (is_persistent) {
       staged->place();
     } else {
@@ -332,8 +332,8 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, P
       request.store(make_request(staged, true));
       return MPI_SUCCESS;
     }
-    staged->follow(face == Face::blocking ? MPI_Request{mpi.request_null} : request.load());
-    if (face == Face::blocking) {
+    staged->follow(form == Form::blocking ? MPI_Request{mpi.request_null} : request.load());
+    if (form == Form::blocking) {
       wait_for(*staged);
       return staged->report_error();
     }

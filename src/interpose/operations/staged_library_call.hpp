@@ -12,7 +12,7 @@
 #include "engine/device_memory.hpp"
 #include "engine/gpu_awareness.hpp"
 #include "mpi/places.hpp"
-#include "select/face.hpp"
+#include "select/form.hpp"
 
 namespace stretto {
 
@@ -50,7 +50,7 @@ inline bool may_need_staging() {
 /// program's own), if a buffer is in device memory; otherwise does nothing, and the result is empty. The
 /// library writes its request to `request`, which becomes one of Stretto's. Returns an MPI error code,
 /// already reported to the handler of `comm`.
-std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, Place<MPI_Request> request,
+std::optional<int> stage_for_library(const LibraryBuffers& buffers, Form form, Place<MPI_Request> request,
                                      MPI_Comm comm,
                                      const std::function<int(const void* input, void* output)>& call);
 

@@ -64,7 +64,7 @@ struct CallTraits {
 };
 
 /// Returns what the rule chooses by.
-inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face, bool shares_memory) {
+inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Form form, bool shares_memory) {
   return {.collective = traits.collective,
           .bytes = traits.bytes,
           .ranks = topology.ranks(),
@@ -74,7 +74,7 @@ inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Fa
           .min_cache = topology.min_cache,
           .commutative = traits.commutative,
           .has_dominant_node = traits.has_dominant_node,
-          .face = face,
+          .form = form,
           .shares_memory = shares_memory};
 }
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "mpi/mpi.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

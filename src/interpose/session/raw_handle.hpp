@@ -34,7 +34,7 @@ struct RawDatatypes {
   friend bool operator==(const RawDatatypes&, const RawDatatypes&) = default;
   friend bool operator==(const RawDatatypes& one, std::nullptr_t) { return one.raw == nullptr; }
 
-  const void* raw;
+  const void* raw = nullptr;
 };
 
 }  // namespace stretto

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "mpi/mpi.hpp"
 #include "engine/neighbours.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/thread_level.hpp"
+#include "mpi/mpi.hpp"
 #include "select/table.hpp"
 #include "settings/settings.hpp"
 
@@ -53,7 +53,7 @@ struct Session {
   /// Whether calls inside a node may be carried out without a look at anything but the last one.
   bool may_repeat = false;
   int keyval = 0;
-  /// By face: calls of fewer bytes go to the library on every communicator.
+  /// By form: calls of fewer bytes go to the library on every communicator.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};
   std::array<std::atomic<const Forced*>, collectives.size()> forced_by_program{};
 
@@ -87,16 +87,16 @@ struct Session {
   /// Whether the rule must not leave a call to the library. With STRETTO_CHECK, a non-blocking call of
   /// the library could not wait for its comparison. Persistent collectives of MPICH 4.0.2 never
   /// complete in MPI_Test, and give wrong results when started again (MPI_Allgather_init).
-  [[nodiscard]] bool must_avoid_library(Face face) const {
-    if (face == Face::persistent && mpi.is(Interface::mpich)) return non_blocking;
-    return settings.check && non_blocking && face != Face::blocking;
+  [[nodiscard]] bool must_avoid_library(Form form) const {
+    if (form == Form::persistent && mpi.is(Interface::mpich)) return non_blocking;
+    return settings.check && non_blocking && form != Form::blocking;
   }
 
   /// Returns the bytes below which table and rule only say `native`, and nothing is learned: on every
   /// communicator, on those of one node, and on those of several.
-  [[nodiscard]] std::size_t choice_floor(Collective collective, Face face) const;
-  [[nodiscard]] std::size_t floor_inside_node(Collective collective, Face face, int ranks) const;
-  [[nodiscard]] std::size_t floor_between_nodes(Collective collective, Face face) const;
+  [[nodiscard]] std::size_t choice_floor(Collective collective, Form form) const;
+  [[nodiscard]] std::size_t floor_inside_node(Collective collective, Form form, int ranks) const;
+  [[nodiscard]] std::size_t floor_between_nodes(Collective collective, Form form) const;
   /// Nothing is learned from shorter calls inside a node: they take less time than finding out who is faster.
   [[nodiscard]] std::size_t learning_floor_inside_node(Collective collective) const;
 
@@ -104,8 +104,8 @@ struct Session {
     return online_floors[static_cast<std::size_t>(collective)];
   }
 
-  [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {
-    return native_floors[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)].load(
+  [[nodiscard]] std::size_t native_floor(Collective collective, Form form) const {
+    return native_floors[static_cast<std::size_t>(form)][static_cast<std::size_t>(collective)].load(
         std::memory_order_relaxed);
   }
 

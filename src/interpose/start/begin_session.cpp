@@ -46,12 +46,12 @@ std::string library_version() {
 
 /// Returns the bytes below which calls go straight to the library. It is 0 if every call is counted or
 /// another spec than `native` is forced.
-std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
+std::size_t find_native_floor(const Settings& settings, Collective collective, Form form) {
   if (session.observes_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
   if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;
-  if (session.must_avoid_library(face)) return 0;
-  return session.choice_floor(collective, face);
+  if (session.must_avoid_library(form)) return 0;
+  return session.choice_floor(collective, form);
 }
 
 std::string shape_text(int nodes, int min_ppn, int max_ppn) {
@@ -193,12 +193,12 @@ void begin_session(Background background, Participation participation) {
   make_communicator_keyval();
   for (const Collective collective : collectives) {
     const auto i = static_cast<std::size_t>(collective);
-    for (const Face face : faces) {
-      session.native_floors[static_cast<std::size_t>(face)][i] =
-          find_native_floor(session.settings, collective, face);
+    for (const Form form : forms) {
+      session.native_floors[static_cast<std::size_t>(form)][i] =
+          find_native_floor(session.settings, collective, form);
     }
     session.is_left_to_choice[i] =
-        session.native_floor(collective, Face::blocking) == session.choice_floor(collective, Face::blocking);
+        session.native_floor(collective, Form::blocking) == session.choice_floor(collective, Form::blocking);
   }
   begin_statistics();
   begin_online();

@@ -31,7 +31,8 @@ bool refuses(int tag) {
 
 EarlyMessages::EarlyMessages()
     : sent_(make_immortal<std::list<Message>>()), awaited_(make_immortal<std::map<int, Message>>()) {
-  if (mpi.is(Interface::openmpi)) checks_arguments_ = static_cast<bool*>(mpi_variable("ompi_mpi_param_check"));
+  if (mpi.is(Interface::openmpi))
+    checks_arguments_ = static_cast<bool*>(mpi_variable("ompi_mpi_param_check"));
   if (checks_arguments_ != nullptr) {
     checked_before_ = *checks_arguments_;
     *checks_arguments_ = false;

@@ -27,12 +27,12 @@
 #include <cstring>
 #include <numeric>
 
-#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "interpose/start/build_mark.hpp"
 #include "interpose/start/early_messages.hpp"
 #include "text/hash.hpp"
 #include "threads/backoff.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/calibration/common/records.hpp"
 
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,6 @@
 #include "bench/calibration/common/site.hpp"
 #include "mpi/mpi.hpp"
 
-
 #include <algorithm>
 #include <optional>
 

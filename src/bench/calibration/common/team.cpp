@@ -11,8 +11,8 @@
 #include "bench/calibration/common/waiting.hpp"
 #include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
-#include "threads/backoff.hpp"
 #include "mpi/mpi.hpp"
+#include "threads/backoff.hpp"
 #include "threads/clock.hpp"
 
 namespace stretto::bench {
@@ -109,7 +109,8 @@ double Team::make_shifts(const Order& order) {
   double begin = 0;
   for (int i = 0; i < order.row.before + order.row.count; ++i) {
     if (i == order.row.before) begin = seconds_now();
-    std::array<MPI_Request, 2> requests{receive_from(previous, order.bytes, message_tag, 0), mpi.request_null};
+    std::array<MPI_Request, 2> requests{receive_from(previous, order.bytes, message_tag, 0),
+                                        mpi.request_null};
     requests[1] = send_to(next, order.bytes, message_tag);
     finish(requests);
   }
@@ -255,18 +256,16 @@ void Team::probe_for(double seconds) const {
 void Team::command(const Order& order) {
   std::vector<MPI_Request> requests;
   for (std::size_t i = 1; i < ranks_.size(); ++i) {
-    check(mpi.Irecv(nullptr, 0, mpi.byte, ranks_[i], ready_tag, mpi.comm_world,
-                              &requests.emplace_back()));
+    check(mpi.Irecv(nullptr, 0, mpi.byte, ranks_[i], ready_tag, mpi.comm_world, &requests.emplace_back()));
     check(mpi.Isend(&order, sizeof order, mpi.byte, ranks_[i], order_tag, mpi.comm_world,
-                              &requests.emplace_back()));
+                    &requests.emplace_back()));
   }
   finish(requests);
 }
 
 void Team::await_order(Order& order) const {
   MPI_Request request = mpi.request_null;
-  check(mpi.Irecv(&order, sizeof order, mpi.byte, ranks_.front(), order_tag, mpi.comm_world,
-                            &request));
+  check(mpi.Irecv(&order, sizeof order, mpi.byte, ranks_.front(), order_tag, mpi.comm_world, &request));
   finish_one(request);
 }
 
@@ -289,15 +288,14 @@ void Team::release() {
 
 MPI_Request Team::send_to(int rank, std::size_t bytes, int tag) const {
   MPI_Request request = mpi.request_null;
-  check(mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, rank, tag, mpi.comm_world,
-                            &request));
+  check(mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, rank, tag, mpi.comm_world, &request));
   return request;
 }
 
 MPI_Request Team::receive_from(int rank, std::size_t bytes, int tag, std::size_t slot) {
   MPI_Request request = mpi.request_null;
   check(mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte, rank, tag,
-                            mpi.comm_world, &request));
+                  mpi.comm_world, &request));
   return request;
 }
 

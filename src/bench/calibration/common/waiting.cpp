@@ -7,8 +7,8 @@
 
 #include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
-#include "threads/backoff.hpp"
 #include "mpi/mpi.hpp"
+#include "threads/backoff.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -45,7 +45,7 @@ std::vector<double> meet(std::vector<double> values, const std::function<void()>
   std::vector<double> all(values.size());
   MPI_Request request = mpi.request_null;
   check(mpi.Iallreduce(values.data(), all.data(), static_cast<int>(values.size()), mpi.double_, mpi.max,
-                          mpi.comm_world, &request));
+                       mpi.comm_world, &request));
   auto* const test = mpi.Test;
   for (microseconds sleep = first_sleep;; sleep = std::min(sleep * 2, longest_sleep)) {
     int done = 0;

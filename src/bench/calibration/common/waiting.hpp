@@ -3,7 +3,6 @@
 // spin.
 #pragma once
 
-
 #include <functional>
 #include <span>
 #include <vector>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
-#include "bench/library/program.hpp"
 #include "bench/calibration/phases/phases.hpp"
+#include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/clock.hpp"

@@ -261,15 +261,15 @@ class Flows : public Phase {
   MPI_Request send(int partner, std::size_t bytes) const {
     MPI_Request request = mpi.request_null;
     const int code = mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, partner, flow_tag,
-                                         mpi.comm_world, &request);
+                               mpi.comm_world, &request);
     if (code != MPI_SUCCESS) fail("calibration", code);
     return request;
   }
 
   MPI_Request receive(int partner, std::size_t bytes, std::size_t slot) {
     MPI_Request request = mpi.request_null;
-    const int code = mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte,
-                                         partner, flow_tag, mpi.comm_world, &request);
+    const int code = mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte, partner,
+                               flow_tag, mpi.comm_world, &request);
     if (code != MPI_SUCCESS) fail("calibration", code);
     return request;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -8,8 +7,8 @@
 #include <random>
 #include <string_view>
 
-#include "bench/library/program.hpp"
 #include "bench/calibration/phases/phases.hpp"
+#include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/clock.hpp"

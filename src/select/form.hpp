@@ -12,17 +12,17 @@
 namespace stretto {
 
 /// The three ways in which a program calls a collective.
-enum class Face : std::uint8_t { blocking, non_blocking, persistent };
+enum class Form : std::uint8_t { blocking, non_blocking, persistent };
 
-inline constexpr std::array faces{Face::blocking, Face::non_blocking, Face::persistent};
+inline constexpr std::array forms{Form::blocking, Form::non_blocking, Form::persistent};
 
 struct NamedCall {
   Collective collective;
-  Face face;
+  Form form;
 };
 
 /// The name in the C interface: `allreduce`, `iallreduce`, `allreduce_init`.
-std::string name_of(Collective collective, Face face);
+std::string name_of(Collective collective, Form form);
 
 /// Empty if there is no call of that name.
 std::optional<NamedCall> find_call(std::string_view name);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/face.hpp"
+#include "select/form.hpp"
 
 namespace stretto {
 
-std::string name_of(Collective collective, Face face) {
+std::string name_of(Collective collective, Form form) {
   std::string name(name_of(collective));
-  switch (face) {
-    case Face::blocking:
+  switch (form) {
+    case Form::blocking:
       break;
-    case Face::non_blocking:
+    case Form::non_blocking:
       return 'i' + name;
-    case Face::persistent:
+    case Form::persistent:
       return name + "_init";
   }
   return name;
@@ -18,8 +18,8 @@ std::string name_of(Collective collective, Face face) {
 
 std::optional<NamedCall> find_call(std::string_view name) {
   for (const Collective collective : collectives) {
-    for (const Face face : faces) {
-      if (name == name_of(collective, face)) return NamedCall{collective, face};
+    for (const Form form : forms) {
+      if (name == name_of(collective, form)) return NamedCall{collective, form};
     }
   }
   return std::nullopt;
