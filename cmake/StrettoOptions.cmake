@@ -34,6 +34,20 @@ if(sanitizer)
   target_link_options(stretto_options INTERFACE ${sanitizer})
 endif()
 
+option(STRETTO_UNITY "Compile the sources of a folder together, where that was found to save half the time" ON)
+
+# stretto_unite_folders(TARGET SOURCES...): compiles those sources of the target that share a folder as one
+function(stretto_unite_folders target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STRETTO_UNITY} UNITY_BUILD_MODE GROUP
+                                             UNITY_BUILD_RELOCATABLE ON)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src")
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP ${folder})
+  endforeach()
+endfunction()
+
 # stretto_static_library(NAME SOURCES...)
 function(stretto_static_library name)
   add_library(${name} STATIC ${ARGN})

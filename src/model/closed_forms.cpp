@@ -117,13 +117,13 @@ Cost nap(const FormulaCall& call) {
           .active_ranks = static_cast<double>(call.ppn)};
 }
 
-constexpr std::string_view both = "CNN-training paper, Table 1; pipelined paper, Table 1";
+constexpr std::string_view both_papers = "CNN-training paper, Table 1; pipelined paper, Table 1";
 constexpr std::array forms{
     ClosedForm{"recursive_doubling", "RDB", "both Tables 1; node-aware paper, equation 4",
                recursive_doubling},
-    ClosedForm{"rabenseifner", "RSA", both, rabenseifner},
+    ClosedForm{"rabenseifner", "RSA", both_papers, rabenseifner},
     ClosedForm{"linear", "LIN", "CNN-training paper, Table 1", linear},
-    ClosedForm{"ring", "RNG", both, ring},
+    ClosedForm{"ring", "RNG", both_papers, ring},
     ClosedForm{"segmented_ring", "SRG", "CNN-training paper, Table 1", chain_and_ring},
     ClosedForm{"reduce_broadcast", "BIN", "pipelined paper, Table 1", binomial},
     ClosedForm{"smp", "SMP", "node-aware paper, equation 5", smp},

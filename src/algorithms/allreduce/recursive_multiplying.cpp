@@ -28,7 +28,7 @@ namespace stretto::allreduce {
 namespace {
 
 /// The sizes of the groups. Their product is the size of the core.
-struct Groups {
+struct GroupSizes {
   int product = 1;
   std::vector<int> sizes;
 
@@ -38,8 +38,8 @@ struct Groups {
   }
 };
 
-Groups groups_of(int p, int radix) {
-  Groups factors;
+GroupSizes sizes_of_groups(int p, int radix) {
+  GroupSizes factors;
   for (int left = p; left > 1; left /= factors.sizes.back()) {
     int divisor = std::min(radix, left);
     while (left % divisor != 0) --divisor;
@@ -48,7 +48,7 @@ Groups groups_of(int p, int radix) {
   }
   if (factors.product == p) return factors;
 
-  Groups digits;
+  GroupSizes digits;
   while (digits.product <= p / radix) digits.add(radix);
   const int first_digit = p / digits.product;
   if (first_digit > 1) digits.add(first_digit);
@@ -59,7 +59,7 @@ Groups groups_of(int p, int radix) {
 
 Schedule recursive_multiplying(const Task& task, int rank) {
   const int p = task.ranks();
-  const Groups groups = groups_of(p, task.radix);
+  const GroupSizes groups = sizes_of_groups(p, task.radix);
   const Core core(p, groups.product);
   return among_core(core, p, rank, 1, [&](Schedule& schedule, Buffer start) {
     Slice mine{start, 0, 1};
@@ -89,7 +89,7 @@ Schedule recursive_multiplying(const Task& task, int rank) {
 }
 
 bool recursive_multiplying_has_fixed_tree(const Task& task) {
-  return std::has_single_bit(static_cast<unsigned>(groups_of(task.ranks(), task.radix).product));
+  return std::has_single_bit(static_cast<unsigned>(sizes_of_groups(task.ranks(), task.radix).product));
 }
 
 }  // namespace stretto::allreduce
