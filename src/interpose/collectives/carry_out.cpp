@@ -2,24 +2,19 @@
 #include "interpose/collectives/collectives.hpp"
 
 #include "engine/device_stream.hpp"
-#include "engine/element.hpp"
 #include "engine/host_memory.hpp"
+#include "interpose/operations/staged_library_call.hpp"
 
 namespace stretto {
 
 FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
-                           std::int64_t count, MPI_Datatype datatype, MPI_Comm comm) {
-  const std::size_t predefined = predefined_size(datatype);
-  if (predefined == 0 || count < 0 ||
-      !is_small(way.form, way.forced != nullptr, collective, static_cast<std::size_t>(count) * predefined,
-                comm)) {
-    return {};
-  }
+                           std::size_t bytes, MPI_Comm comm) {
+  if (!is_small(way.form, way.forced != nullptr, collective, bytes, comm)) return {};
   const auto is_host = [](const void* buffer) {
     return buffer == mpi.in_place || buffer == nullptr || is_surely_host_memory(buffer);
   };
-  const bool is_plain =
-      way.form == Form::blocking && is_host(sent) && is_host(received) && device_stream() == nullptr;
+  const bool is_plain = way.form == Form::blocking && device_stream() == nullptr &&
+                        ((is_host(sent) && is_host(received)) || !may_need_staging());
   return {.is_left = true, .is_plain = is_plain};
 }
 

@@ -45,8 +45,8 @@ FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std
                          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 FirstLook look_at_barrier(const Way& way, MPI_Comm comm);
 
-/// Of a call with elements of one type: few of them are never Stretto's.
+/// Of a call with elements of a predefined type, `bytes` in all: few are never Stretto's.
 FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
-                           std::int64_t count, MPI_Datatype datatype, MPI_Comm comm);
+                           std::size_t bytes, MPI_Comm comm);
 
 }  // namespace stretto

@@ -104,7 +104,10 @@ class UnequalGathering final : public Message {
 
 FirstLook look_at_broadcast(const Way& way, void* buffer, std::int64_t count, MPI_Datatype datatype,
                             int /*root*/, MPI_Comm comm) {
-  return look_at_elements(way, Collective::bcast, buffer, buffer, count, datatype, comm);
+  const std::size_t predefined = predefined_size(datatype);
+  if (predefined == 0 || count < 0) return {};
+  return look_at_elements(way, Collective::bcast, buffer, buffer,
+                          static_cast<std::size_t>(count) * predefined, comm);
 }
 
 std::optional<int> broadcast(ProgramCall& asked) {

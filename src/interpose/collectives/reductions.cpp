@@ -50,10 +50,10 @@ const void* input_of(const void* sendbuf, const void* recvbuf) {
   return sendbuf == mpi.in_place ? recvbuf : sendbuf;
 }
 
-/// Of an allreduce that may be repeated as it is; nothing of others.
+/// Of an allreduce that may be repeated as it is. `predefined`: the bytes of an element of a predefined type,
+/// or 0.
 std::optional<CallKey> key_of(Form form, bool is_forced, const void* sendbuf, const void* recvbuf,
-                              std::int64_t count, MPI_Datatype datatype, MPI_Op op) {
-  const std::size_t predefined = predefined_size(datatype);
+                              std::int64_t count, std::size_t predefined, MPI_Datatype datatype, MPI_Op op) {
   if (!may_repeat(form, is_forced) || predefined == 0 ||
       !lie_apart(sendbuf, recvbuf, static_cast<std::size_t>(count) * predefined)) {
     return std::nullopt;
@@ -139,19 +139,24 @@ std::vector<std::size_t> borders_of(const BufferArgument& received, int ranks) {
 
 FirstLook look_at_allreduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
                             MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  if (is_for_library(sendbuf, recvbuf, count, predefined_size(datatype) != 0)) return {.is_left = true};
-  const bool is_forced = way.forced != nullptr;
-  if (const auto key = key_of(way.form, is_forced, sendbuf, recvbuf, count, datatype, op)) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (predefined == 0 || is_for_library(sendbuf, recvbuf, count, true)) return {};
+  if (const auto key =
+          key_of(way.form, way.forced != nullptr, sendbuf, recvbuf, count, predefined, datatype, op)) {
     Repetition again = try_repeat(*key, input_of(sendbuf, recvbuf), recvbuf, comm);
     if (again.is_known)
       return {.is_left = !again.result, .result = again.result, .learning = std::move(again.learning)};
   }
-  return look_at_elements(way, Collective::allreduce, sendbuf, recvbuf, count, datatype, comm);
+  return look_at_elements(way, Collective::allreduce, sendbuf, recvbuf,
+                          static_cast<std::size_t>(count) * predefined, comm);
 }
 
 FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
                          MPI_Datatype datatype, MPI_Op /*op*/, int /*root*/, MPI_Comm comm) {
-  return look_at_elements(way, Collective::reduce, sendbuf, recvbuf, count, datatype, comm);
+  const std::size_t predefined = predefined_size(datatype);
+  if (predefined == 0 || count < 0) return {};
+  return look_at_elements(way, Collective::reduce, sendbuf, recvbuf,
+                          static_cast<std::size_t>(count) * predefined, comm);
 }
 
 std::optional<int> reduce_elements(ProgramCall& asked) {
@@ -177,7 +182,8 @@ std::optional<int> reduce_elements(ProgramCall& asked) {
     return std::nullopt;
   }
   if (asked.function == MpiFunction::allreduce)
-    asked.key = key_of(asked.form, asked.forced.has_value(), sendbuf, recvbuf, count, datatype, asked.op);
+    asked.key =
+        key_of(asked.form, asked.forced.has_value(), sendbuf, recvbuf, count, predefined, datatype, asked.op);
   const std::optional<Element> element =
       state->native_only() ? std::nullopt : find_element(datatype, asked.op);
   const CallTraits traits =
