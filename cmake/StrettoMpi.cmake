@@ -167,6 +167,9 @@ target_link_libraries(stretto_faces PUBLIC stretto_engine)
 # The library that is put under programs.
 file(GLOB_RECURSE interpose_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
 add_library(stretto SHARED ${interpose_sources} ${libc_copies})
+# Their sources have names of their own for like things.
+list(FILTER interpose_sources EXCLUDE REGEX "/interpose/(collectives|handles|interface|observe)/")
+stretto_unite_folders(stretto ${interpose_sources})
 target_include_directories(stretto PRIVATE "${PROJECT_BINARY_DIR}/generated")
 target_link_libraries(stretto PRIVATE stretto_faces stretto_engine stretto_faces stretto_build_mark stretto_json
                                       ${CMAKE_DL_LIBS})
@@ -185,6 +188,8 @@ if(NOT STRETTO_SANITIZE)
   list(FILTER bench_sources EXCLUDE REGEX "/src/bench/(program|cases)/")
   add_executable(stretto-bench src/bench/program/main.cpp)
   add_library(stretto-bench-rest MODULE ${bench_sources} $<TARGET_OBJECTS:stretto_bench_cases> ${libc_copies})
+  list(FILTER bench_sources EXCLUDE REGEX "/calibration/")
+  stretto_unite_folders(stretto-bench-rest ${bench_sources})
   set_target_properties(stretto-bench-rest PROPERTIES PREFIX "" OUTPUT_NAME stretto-bench)
   target_link_libraries(stretto-bench-rest PRIVATE stretto stretto_engine stretto_faces stretto_engine stretto_json)
   # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.

@@ -26,7 +26,7 @@ namespace stretto {
 /// The others have one block for each rank, of the length that the caller gives. In alltoallv (which also
 /// stands for MPI_Alltoallw), gatherv and scatterv only the two ranks between which a block moves know its
 /// length, so the choice of an algorithm cannot depend on it, and lengths of blocks that other ranks pass on
-/// travel first (engine/relayed_execution.hpp). In an alltoall all blocks have one length.
+/// travel first (engine/execution/relayed_execution.hpp). In an alltoall all blocks have one length.
 enum class Collective : std::uint8_t {
   allreduce,
   bcast,

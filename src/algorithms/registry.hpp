@@ -74,8 +74,8 @@ struct Algorithm {
   /// schedule is not cut into segments, since a segment is a part of every block.
   bool moves_runs = false;
   /// Whether blocks of private lengths take other ways than straight from the rank that has them to the one
-  /// that wants them. Then their lengths travel first, by the same schedule (engine/relayed_execution.hpp).
-  /// The proof refutes a wrong no; a yes costs that walk.
+  /// that wants them. Then their lengths travel first, by the same schedule
+  /// (engine/execution/relayed_execution.hpp). The proof refutes a wrong no; a yes costs that walk.
   bool relays = false;
   std::array<Part, 2> parts{};
   Use use{};

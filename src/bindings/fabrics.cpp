@@ -10,7 +10,7 @@
 #include <string>
 
 #include "bindings/bindings.hpp"
-#include "learn/fabric.hpp"
+#include "learn/fabrics/fabric.hpp"
 #include "select/form.hpp"
 
 namespace nb = nanobind;

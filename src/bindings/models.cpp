@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "learn/modelled.hpp"
+#include "learn/network/modelled.hpp"
 #include "model/closed_forms.hpp"
 #include "model/machine_text.hpp"
 #include "model/predictor.hpp"

@@ -15,8 +15,8 @@
 namespace stretto {
 
 /// The copies of all ranks of a call whose buffers are in device memory: in each direction one after the
-/// other, in the order in which the engine asks for them (engine/schedule_execution.cpp). To ask takes no
-/// time of the core.
+/// other, in the order in which the engine asks for them (engine/execution/schedule_execution.cpp). To ask
+/// takes no time of the core.
 class CopyPorts {
  public:
   CopyPorts(const StagedBlocks& blocks, const WalkedCall& call, const Device& device, const Cut& cut,

@@ -34,7 +34,7 @@ class Plan {
     /// The number of the pair of ranks, or of nodes: the same for messages in both directions.
     std::uint32_t pair = 0;
     std::uint32_t node_pair = 0;
-    // Where all ranks share memory (engine/direct_plan.hpp):
+    // Where all ranks share memory (engine/execution/direct_plan.hpp):
     /// A send of what another rank gets in the same round: it is a further reader of that publication.
     bool is_published = false;
     /// A message that is folded, or a computation that is part of the fold.

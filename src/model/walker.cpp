@@ -547,7 +547,7 @@ class Walker {
   Cut cut_;
   double element_bytes_;
   std::size_t in_flight_;
-  bool is_direct_;  // publications and folds (engine/direct_plan.hpp)
+  bool is_direct_;  // publications and folds (engine/execution/direct_plan.hpp)
   double engine_message_;
   double engine_round_;
   double reduction_;  // seconds of a byte

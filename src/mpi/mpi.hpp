@@ -5,7 +5,7 @@
 // before an interpreter opens its MPI library (mpi4py does so privately, where the linker does not look).
 // So functions and predefined handles cannot be references that the loader resolves. They are looked up
 // once, in the library that the process has. The program's calls, which go through other PMPI tools, are
-// passed on by interpose/session/entry.hpp; the core's own traffic is PMPI.
+// passed on by interpose/passing/entry.hpp; the core's own traffic is PMPI.
 #pragma once
 
 #include <array>

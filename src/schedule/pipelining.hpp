@@ -14,7 +14,7 @@ struct Pipelining {
   int window = 0;                 // the most segments in flight; 0: default_window
 
   static constexpr int default_window = 8;
-  /// Each segment in flight needs a tag, and there are few tags (engine/channel.hpp).
+  /// Each segment in flight needs a tag, and there are few tags (engine/messages/channel.hpp).
   static constexpr int most_window = 256;
   /// Longer segments are cut further: the counts of a message must fit into int, as MPI requires.
   static constexpr std::size_t most_segment_bytes = std::size_t{1} << 30;

@@ -66,7 +66,7 @@ struct Settings {
   /// `none`, or the file of a tuning table; empty: the one at the default path (select/table_file.hpp).
   std::string table_file;
   /// `none`, or the file of what jobs find out about the network; empty: the one of this network
-  /// (learn/fabric_file.hpp).
+  /// (learn/fabrics/fabric_file.hpp).
   std::string fabric_file;
   /// The topology of MPI_COMM_WORLD in place of the detected one; empty: none.
   std::optional<Topology> topology;

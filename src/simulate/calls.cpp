@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/cases/arguments.hpp"
-#include "engine/relayed_execution.hpp"
+#include "engine/execution/relayed_execution.hpp"
 #include "simulate/virtual_time.hpp"
 
 namespace stretto::simulate {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bench/cases/cases.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "select/spec.hpp"
 #include "topology/topology.hpp"
 

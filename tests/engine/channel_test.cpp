@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the tags of a library are divided among channels.
-#include "engine/channel.hpp"
+#include "engine/messages/channel.hpp"
 #include "mpi_check.hpp"
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan makes of schedules: publications, folds, and no more scratch than is needed. That they give the
 // right results is for every_algorithm_test.
-#include "engine/direct_plan.hpp"
+#include "engine/execution/direct_plan.hpp"
 
 #include <string>
 #include <vector>

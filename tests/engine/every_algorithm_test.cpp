@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/direct_execution.hpp"
-#include "engine/relayed_execution.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/execution/direct_execution.hpp"
+#include "engine/execution/relayed_execution.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "mpi_check.hpp"
 #include "on_device.hpp"
 

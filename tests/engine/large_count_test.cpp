@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of elements of all sizes: those larger than a line go in parts where the store is full.
-#include "engine/memory_transfer.hpp"
+#include "engine/messages/memory_transfer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/element.hpp"
-#include "engine/execution.hpp"
-#include "engine/neighbours.hpp"
-#include "engine/self_message.hpp"
+#include "engine/data/element.hpp"
+#include "engine/data/self_message.hpp"
+#include "engine/execution/execution.hpp"
+#include "engine/messages/neighbours.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/backoff.hpp"
 

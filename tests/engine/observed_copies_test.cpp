@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/native_execution.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/execution/native_execution.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "mpi_check.hpp"
 #include "on_device.hpp"
 

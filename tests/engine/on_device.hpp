@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "engine/device_staging.hpp"
+#include "engine/staging/device_staging.hpp"
 #include "mpi_check.hpp"
 
 namespace stretto::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/relayed_execution.hpp"
+#include "engine/execution/relayed_execution.hpp"
 #include "mpi_check.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/schedule_execution.hpp"
-#include "engine/segment_copies.hpp"
+#include "engine/data/segment_copies.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/background_race.hpp"
+#include "learn/races/background_race.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/duel.hpp"
+#include "learn/races/duel.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "learn/fabric.hpp"
-#include "learn/probe.hpp"
+#include "learn/fabrics/fabric.hpp"
+#include "learn/network/probe.hpp"
 #include "text/json_reader.hpp"
 
 namespace stretto {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/fabric_file.hpp"
+#include "learn/fabrics/fabric_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/fabric.hpp"
+#include "learn/fabrics/fabric.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/learned.hpp"
+#include "learn/races/learned.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/learner.hpp"
+#include "learn/races/learner.hpp"
 
 namespace stretto {
 namespace {

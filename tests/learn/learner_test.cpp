@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/learner.hpp"
+#include "learn/races/learner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/ledger.hpp"
+#include "learn/races/ledger.hpp"
 
 #include <gtest/gtest.h>
 

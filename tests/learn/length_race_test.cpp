@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/length_race.hpp"
+#include "learn/races/length_race.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/near_best.hpp"
+#include "learn/races/near_best.hpp"
 
 #include <gtest/gtest.h>
 

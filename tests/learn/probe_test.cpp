@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probe is measured here on machines that are known: the walker takes its schedules through simulated
 // time. What is fitted to that must choose as well as the machine itself.
-#include "learn/probe.hpp"
+#include "learn/network/probe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/short_list.hpp"
-#include "learn/modelled.hpp"
+#include "learn/network/modelled.hpp"
 #include "model/estimate.hpp"
 #include "model/predictor.hpp"
 #include "model/walker.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/short_race.hpp"
+#include "learn/races/short_race.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/streaming_race.hpp"
+#include "learn/races/streaming_race.hpp"
 
 #include <gtest/gtest.h>
 

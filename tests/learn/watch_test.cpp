@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learn/watch.hpp"
+#include "learn/races/watch.hpp"
 
 #include <gtest/gtest.h>
 

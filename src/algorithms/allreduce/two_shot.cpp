@@ -5,8 +5,8 @@
 //
 // It is for ranks that share memory. There a round costs one wait, however many messages it has, what an
 // owner sends to all is written once (a publication), and an owner reads the contributions where their
-// senders wrote them (engine/direct_plan.hpp). Over a network, all ranks would send to one at a time;
-// `pairwise` spreads the same messages over rounds.
+// senders wrote them (engine/execution/direct_plan.hpp). Over a network, all ranks would send to one at a
+// time; `pairwise` spreads the same messages over rounds.
 //
 // The owner computes the fixed tree, for any p.
 //

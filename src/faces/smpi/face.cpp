@@ -15,8 +15,8 @@
 
 #include <xbt/config.hpp>
 
-#include "engine/element.hpp"
-#include "engine/self_message.hpp"
+#include "engine/data/element.hpp"
+#include "engine/data/self_message.hpp"
 #include "simulate/host.hpp"
 #include "simulate/link_queues.hpp"
 #include "simulate/memory.hpp"
@@ -112,7 +112,7 @@ std::string load_mpi(const void* /*function*/) {
   return {};
 }
 
-/// As in engine/predefined.cpp, which knows more than a simulation needs.
+/// As in engine/data/predefined.cpp, which knows more than a simulation needs.
 Element byte_element() {
   return {.datatype = mpi.byte, .op = mpi.op_null, .size = 1, .extent = 1, .true_extent = 1};
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/element.hpp"
+#include "engine/data/element.hpp"
 
 namespace stretto {
 namespace {

@@ -10,7 +10,7 @@
 #include <functional>
 #include <span>
 
-#include "engine/packed_blocks.hpp"
+#include "engine/packing/packed_blocks.hpp"
 #include "interpose/operations/message.hpp"
 #include "select/rule.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/collectives/collectives.hpp"
 
-#include "engine/device_stream.hpp"
-#include "engine/host_memory.hpp"
+#include "engine/device/device_stream.hpp"
+#include "engine/device/host_memory.hpp"
 #include "interpose/operations/staged_library_call.hpp"
 
 namespace stretto {

@@ -12,8 +12,8 @@
 #include "interpose/collectives/native_call.hpp"
 #include "interpose/collectives/signatures.hpp"
 #include "interpose/operations/requests.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 #include "threads/time_slice.hpp"
 
 namespace stretto {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/channel.hpp"
-#include "engine/packed_blocks.hpp"
-#include "engine/packing.hpp"
+#include "engine/messages/channel.hpp"
+#include "engine/packing/packed_blocks.hpp"
+#include "engine/packing/packing.hpp"
 #include "interpose/dispatch/program_call.hpp"
 #include "interpose/operations/message.hpp"
 #include "interpose/operations/run_operation.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Bcast, MPI_Allgather and MPI_Allgatherv. Their messages are bytes (engine/packing.hpp).
+// MPI_Bcast, MPI_Allgather and MPI_Allgatherv. Their messages are bytes (engine/packing/packing.hpp).
 #include <memory>
 #include <optional>
 
-#include "engine/channel.hpp"
-#include "engine/packing.hpp"
+#include "engine/messages/channel.hpp"
+#include "engine/packing/packing.hpp"
 #include "interpose/collectives/aliasing.hpp"
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/moved_blocks.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/collectives/native_call.hpp"
 
-#include "engine/host_memory.hpp"
+#include "engine/device/host_memory.hpp"
 #include "interpose/handles/short_types.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/device_stream.hpp"
+#include "engine/device/device_stream.hpp"
 #include "interpose/collectives/library_buffers.hpp"
 #include "interpose/dispatch/program_call.hpp"
 #include "interpose/observe/trace.hpp"

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/device_memory.hpp"
-#include "engine/native_execution.hpp"
+#include "engine/device/device_memory.hpp"
+#include "engine/execution/native_execution.hpp"
 #include "interpose/collectives/aliasing.hpp"
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/moved_blocks.hpp"

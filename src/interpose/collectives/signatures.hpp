@@ -4,7 +4,7 @@
 #pragma once
 
 #include "interpose/dispatch/program_call.hpp"
-#include "interpose/session/raw_handle.hpp"
+#include "mpi/raw_handle.hpp"
 
 namespace stretto {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/native_execution.hpp"
-#include "engine/relayed_execution.hpp"
+#include "engine/execution/native_execution.hpp"
+#include "engine/execution/relayed_execution.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/progress/progress.hpp"

@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "engine/channel.hpp"
-#include "engine/direct_execution.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/execution/direct_execution.hpp"
+#include "engine/execution/schedule_execution.hpp"
+#include "engine/messages/channel.hpp"
 #include "interpose/communicators/communicator_id.hpp"
-#include "interpose/communicators/learners.hpp"
-#include "interpose/communicators/repeated_calls.hpp"
+#include "interpose/learning/learners.hpp"
+#include "interpose/learning/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/fabric.hpp"
-#include "learn/streaming_race.hpp"
+#include "learn/fabrics/fabric.hpp"
+#include "learn/races/streaming_race.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
 #include "threads/spin_lock.hpp"

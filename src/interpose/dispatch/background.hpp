@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guard of non-blocking calls: the choice shows that it is faster than the library, as
-// learn/background_race.hpp says.
+// learn/races/background_race.hpp says.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/program_call.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/background_race.hpp"
+#include "learn/races/background_race.hpp"
 
 namespace stretto {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "engine/native_execution.hpp"
+#include "engine/execution/native_execution.hpp"
 #include "interpose/session/session.hpp"
 #include "select/rule.hpp"
 

@@ -5,9 +5,9 @@
 #include <new>
 #include <utility>
 
-#include "engine/device_memory.hpp"
-#include "engine/library_progress.hpp"
-#include "engine/vain_looks.hpp"
+#include "engine/device/device_memory.hpp"
+#include "engine/messages/library_progress.hpp"
+#include "engine/messages/vain_looks.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/observe/statistics.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocking calls inside a node that go through shared memory alone, without an Operation
-// (engine/direct_execution.hpp).
+// (engine/execution/direct_execution.hpp).
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "interpose/check/comparison.hpp"
 #include "interpose/dispatch/background.hpp"
 #include "interpose/dispatch/choice.hpp"
-#include "interpose/dispatch/comparison.hpp"
 #include "interpose/dispatch/direct.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/dispatch/program_call.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jobs have found out about this network (learn/fabric.hpp): read when a communicator first needs it,
-// written at the end of the job.
+// What jobs have found out about this network (learn/fabrics/fabric.hpp): read when a communicator first
+// needs it, written at the end of the job.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/fabric.hpp"
+#include "learn/fabrics/fabric.hpp"
 
 namespace stretto {
 

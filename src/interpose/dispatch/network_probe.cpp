@@ -13,13 +13,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/buffer_pool.hpp"
-#include "engine/schedule_execution.hpp"
+#include "engine/data/buffer_pool.hpp"
+#include "engine/execution/schedule_execution.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "kernels/reduce.hpp"
-#include "learn/probe.hpp"
+#include "learn/network/probe.hpp"
 #include "text/size.hpp"
 #include "threads/clock.hpp"
 #include "threads/core_time.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the network between the ranks of a communicator, by learn/probe.hpp.
+// Measures the network between the ranks of a communicator, by learn/network/probe.hpp.
 #pragma once
 
 #include <optional>
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/fabric.hpp"
+#include "learn/fabrics/fabric.hpp"
 
 namespace stretto {
 

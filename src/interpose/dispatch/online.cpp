@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "interpose/communicators/learners.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/learning/learners.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
-#include "learn/learned.hpp"
-#include "learn/modelled.hpp"
-#include "learn/near_best.hpp"
+#include "learn/network/modelled.hpp"
+#include "learn/races/learned.hpp"
+#include "learn/races/near_best.hpp"
 #include "select/library_name.hpp"
 #include "select/table_file.hpp"
 #include "text/json_reader.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_ONLINE: blocking calls try other specs, as learn/learner.hpp decides.
+// STRETTO_ONLINE: blocking calls try other specs, as learn/races/learner.hpp decides.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/learner.hpp"
+#include "learn/races/learner.hpp"
 
 namespace stretto {
 

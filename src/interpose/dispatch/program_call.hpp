@@ -11,11 +11,11 @@
 
 #include "algorithms/mpi_function.hpp"
 #include "interpose/communicators/known_communicators.hpp"
-#include "interpose/communicators/repeated_calls.hpp"
+#include "interpose/learning/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "interpose/session/raw_handle.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/places.hpp"
+#include "mpi/raw_handle.hpp"
 #include "select/form.hpp"
 #include "select/spec.hpp"
 

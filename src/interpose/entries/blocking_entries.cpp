@@ -5,8 +5,8 @@
 // MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt lists them.
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/operations/requests.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {

@@ -3,8 +3,8 @@
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/handles/known_operation.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/places.hpp"
 

@@ -2,8 +2,8 @@
 // MPICH's own function, which Intel MPI and older MPICH lack. Its result is no error code. There
 // MPI_Request_get_status answers, which differs only in making progress.
 #include "interpose/operations/completion.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 
 namespace stretto {
 

@@ -3,8 +3,8 @@
 // every outstanding operation. If there are none, and no requests of Stretto, all calls go straight to the
 // library.
 #include "interpose/operations/completion.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 
 namespace stretto {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "interpose/entries/request_lists.hpp"
 #include "interpose/operations/completion.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 
 namespace stretto {
 namespace {

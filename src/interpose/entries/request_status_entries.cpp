@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "interpose/entries/request_lists.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 
 namespace stretto {
 namespace {

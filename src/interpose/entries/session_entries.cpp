@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "interpose/session/entry.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/session/thread_level.hpp"
 #include "interpose/start/begin_session.hpp"
 

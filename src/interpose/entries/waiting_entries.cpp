@@ -2,8 +2,8 @@
 // Entries of the functions that may wait, poll or make a persistent collective, as far as any
 // mpi.h has them: made from functions.txt. Outstanding operations go on meanwhile.
 #include "interpose/operations/requests.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 #include "mpi/places.hpp"
 
 namespace stretto {

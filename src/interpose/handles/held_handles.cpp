@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/element.hpp"
+#include "engine/data/element.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {

@@ -10,7 +10,7 @@
 
 #include <string_view>
 
-#include "engine/element.hpp"
+#include "engine/data/element.hpp"
 
 namespace stretto {
 

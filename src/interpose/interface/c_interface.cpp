@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "engine/device_stream.hpp"
+#include "engine/device/device_stream.hpp"
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/online.hpp"

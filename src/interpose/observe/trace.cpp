@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/channel.hpp"
+#include "engine/messages/channel.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "schedule/pipelining.hpp"

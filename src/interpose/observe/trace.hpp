@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/execution.hpp"
-#include "engine/segment_copies.hpp"
+#include "engine/data/segment_copies.hpp"
+#include "engine/execution/execution.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
 

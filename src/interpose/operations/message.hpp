@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/call.hpp"
+#include "engine/data/call.hpp"
 
 namespace stretto {
 

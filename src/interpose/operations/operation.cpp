@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/gpu_awareness.hpp"
+#include "engine/device/gpu_awareness.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"

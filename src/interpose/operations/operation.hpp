@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/channel.hpp"
-#include "engine/device_staging.hpp"
+#include "engine/messages/channel.hpp"
+#include "engine/staging/device_staging.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/observe/trace.hpp"
@@ -18,7 +18,7 @@
 #include "interpose/operations/message.hpp"
 #include "interpose/operations/requested_call.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/background_race.hpp"
+#include "learn/races/background_race.hpp"
 #include "threads/float_control.hpp"
 #include "threads/spin_lock.hpp"
 

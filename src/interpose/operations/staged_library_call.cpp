@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/data_runs.hpp"
-#include "engine/element.hpp"
+#include "engine/data/element.hpp"
+#include "engine/packing/data_runs.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/operations/requested_call.hpp"
 #include "interpose/operations/requests.hpp"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/device_memory.hpp"
-#include "engine/gpu_awareness.hpp"
+#include "engine/device/device_memory.hpp"
+#include "engine/device/gpu_awareness.hpp"
 #include "mpi/places.hpp"
 #include "select/form.hpp"
 

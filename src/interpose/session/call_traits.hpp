@@ -48,7 +48,7 @@ struct CallTraits {
   /// out.
   bool understood = true;
   /// For STRETTO_CHECK: the bytes of one element (0: unknown) and the number of the operation
-  /// (engine/element.hpp).
+  /// (engine/data/element.hpp).
   std::size_t element_bytes = 0;
   int operation = 0;
   /// Whether it reduces by a function of the program.

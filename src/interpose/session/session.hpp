@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/neighbours.hpp"
+#include "engine/messages/neighbours.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/thread_level.hpp"
 #include "mpi/mpi.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "interpose/session/entry.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 namespace {
@@ -160,7 +160,7 @@ bool some_object_refers_to(Predicate is_wanted) {
 /// support MPI_THREAD_MULTIPLE in this release").
 bool may_refuse_windows() {
   using GetLibraryVersion = int(char*, int*);
-  auto* const get_version = reinterpret_cast<GetLibraryVersion*>(find_next("PMPI_Get_library_version"));
+  auto* const get_version = reinterpret_cast<GetLibraryVersion*>(any_mpi_symbol("PMPI_Get_library_version"));
   if (get_version == nullptr) return false;
   std::array<char, longest_text> text{};
   int length = 0;

@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "engine/channel.hpp"
-#include "engine/element.hpp"
-#include "engine/gpu_awareness.hpp"
-#include "engine/library_progress.hpp"
+#include "engine/data/element.hpp"
+#include "engine/device/gpu_awareness.hpp"
+#include "engine/messages/channel.hpp"
+#include "engine/messages/library_progress.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/dispatch/online.hpp"
@@ -22,8 +22,8 @@
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
 #include "interpose/operations/requests.hpp"
+#include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
 #include "interpose/start/find_topology.hpp"
 #include "interpose/start/launcher.hpp"

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "engine/channel.hpp"
+#include "engine/messages/channel.hpp"
 #include "interpose/session/session.hpp"
 #include "text/hash.hpp"
 

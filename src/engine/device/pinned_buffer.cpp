@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/device/pinned_buffer.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "threads/immortal.hpp"
+#include "threads/spin_lock.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t least_bytes = std::size_t{64} << 10;
+/// cuMemHostRegister's flag: pinned for every context of the process.
+constexpr unsigned portable = 1;
+
+struct Pool {
+  SpinLock lock;
+  std::vector<PinnedBuffer::Memory> idle;
+  std::size_t idle_bytes = 0;
+};
+
+Pool& pool() {
+  static auto& its = make_immortal<Pool>();
+  return its;
+}
+
+/// Returns an eighth more at most, so that calls of about one size share buffers.
+std::size_t rounded(std::size_t bytes) {
+  std::size_t step = least_bytes;
+  while (step * 16 < bytes) step *= 2;
+  return (std::max(bytes, least_bytes) + step - 1) / step * step;
+}
+
+/// Mapped for itself: pages that are pinned must not be shared with a child that is forked later.
+PinnedBuffer::Memory map(std::size_t bytes) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  madvise(data, bytes, MADV_DONTFORK);
+  return {.data = static_cast<std::byte*>(data), .bytes = bytes, .maker = Maker::this_process()};
+}
+
+void unmap(const PinnedBuffer::Memory& memory) {
+  if (!memory.maker.is_this_process()) return;
+  if (memory.pinned_in != nullptr) {
+    const DeviceDriver* driver = DeviceDriver::loaded();
+    if (driver == nullptr) return;
+    // A lost context has unpinned it.
+    const ContextGuard guard(*driver, memory.pinned_in);
+    driver->unregister_host(memory.data);
+  }
+  munmap(memory.data, memory.bytes);
+}
+
+}  // namespace
+
+PinnedBuffer::PinnedBuffer(std::size_t bytes, const DeviceDriver& driver, DeviceDriver::Context context) {
+  if (bytes == 0) return;
+  const std::size_t size = rounded(bytes);
+  Pool& its = pool();
+  {
+    const std::lock_guard guard(its.lock);
+    const auto found = std::ranges::find_if(
+        its.idle, [&](const Memory& one) { return one.bytes >= size && one.bytes / 2 <= size; });
+    if (found != its.idle.end()) {
+      memory_ = *found;
+      *found = its.idle.back();
+      its.idle.pop_back();
+      its.idle_bytes -= memory_.bytes;
+      return;
+    }
+  }
+  memory_ = map(size);
+  if (!driver.is_asynchronous()) return;
+  const ContextGuard guard(driver, context);
+  if (driver.register_host(memory_.data, memory_.bytes, portable) == DeviceDriver::success)
+    memory_.pinned_in = context;
+}
+
+PinnedBuffer::~PinnedBuffer() {
+  if (memory_.data == nullptr) return;
+  Pool& its = pool();
+  try {
+    const std::lock_guard guard(its.lock);
+    if (its.idle_bytes + memory_.bytes <= most_idle_bytes) {
+      its.idle.push_back(memory_);
+      its.idle_bytes += memory_.bytes;
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(memory_);  // it is unmapped
+  }
+  unmap(memory_);
+}
+
+}  // namespace stretto

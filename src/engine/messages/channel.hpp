@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where Stretto's messages travel: all over one communicator of its own, a copy of MPI_COMM_WORLD that is
+// made in MPI_Init. The collectives of each of the program's communicators get a channel there, which is a
+// range of tags.
+//
+// Stretto does not make a communicator for each of the program's. Making one blocks, which a non-blocking
+// collective must not. (Only MPI_Comm_idup does not, and it calls the program's attribute callbacks.) MPI
+// libraries also have few context ids (some 2000 in MPICH). Agreeing on a channel takes one non-blocking
+// allreduce of few bytes, at the first collective of a communicator. Lanes of shared memory
+// (transport/node_memory.hpp) are given to communicators along with it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/messages/passage.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/spin_lock.hpp"
+
+namespace stretto {
+
+/// The channels of this process. Each rank of the world owns a share of them, so two agreements never come
+/// to the same channel.
+class ChannelPool {
+ public:
+  /// Returns the tags of a channel, once it is open the same on all ranks. It is smaller if the library has
+  /// few tags for so many ranks.
+  [[nodiscard]] int tags() const { return tags_; }
+  static int tags_for(int most_tag, int ranks);
+  /// All but the last one, which blocking calls have.
+  [[nodiscard]] int tags_of_tickets() const { return tags_ - 1; }
+
+  /// Returns the highest tag that the library gives this rank.
+  static int find_most_tag();
+
+  /// Collective over MPI_COMM_WORLD; `most_tag` is the same on all ranks. Returns one line with the reason
+  /// if there can be no channels, or an empty one. All ranks return the same, since they agree on failures
+  /// of MPI_Comm_create.
+  std::string open(int most_tag);
+  /// Collective over MPI_COMM_WORLD. Takes in the last releases.
+  void close();
+
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+
+  /// The lanes of shared memory that each rank has, the same on all of them; 0 until it is set.
+  void set_lanes(int lanes);
+  [[nodiscard]] int lanes() const { return lanes_; }
+
+  /// A set of lanes, one bit for each.
+  using LaneSet = std::uint64_t;
+  static constexpr int most_lanes = 64;
+
+  /// What this rank contributes to an agreement: how many channels it has left, one of its own while it has
+  /// any, and lanes that are free here.
+  struct Offer {
+    int left = 0;
+    int channel = none;
+    LaneSet lanes = 0;
+  };
+  static constexpr int none = -1;
+  Offer offer();
+  /// `agreed` has been taken by a communicator of `ranks` ranks. What it was offered and did not take is
+  /// returned.
+  void settle(const Offer& offered, const Offer& agreed, int ranks);
+  /// To be called when this rank's calls on these lanes have ended.
+  void release_lanes(LaneSet lanes);
+  /// To be called when this rank sends and expects no more messages over the channel. Its owner gives it to
+  /// another communicator when all ranks have released it. Earlier, messages of its last use could match
+  /// receives of the next.
+  void release(int channel);
+
+ private:
+  static constexpr int release_tag = 0;  // of channel 0, which no communicator gets
+
+  struct InUse {
+    int ranks = 0;  // 0: not yet known
+    int released = 0;
+  };
+  struct Sent {
+    int channel;
+    MPI_Request request;
+  };
+  void take_in_releases();
+  void remove_sent();
+  void count_release(int channel);
+
+  std::mutex mutex_;
+  MPI_Comm comm_{};
+  int tags_ = 1;
+  int rank_ = 0;
+  int ranks_ = 1;
+  int next_ = 0;  // own, and never given to a communicator
+  int end_ = 0;
+  bool is_open_ = false;
+  int lanes_ = 0;
+  LaneSet free_lanes_ = 0;
+  std::vector<int> returned_;
+  std::map<int, InUse> in_use_;  // own
+  std::list<Sent> sent_;
+  std::vector<int> sent_to_;  // releases, to each rank
+  int taken_in_ = 0;
+};
+
+ChannelPool& channel_pool();
+
+/// The tags and lanes of one communicator's collectives. They are taken in the order of calls, which is the
+/// same on all ranks, and are reused once the call that had them has ended on this rank. That is sufficient:
+/// a rank that starts the next call with these tags has sent all messages of the previous one, and messages
+/// of one pair and tag, or lane, arrive in order.
+class Channel {
+ public:
+  enum class State : std::uint8_t { opening, open, refused };
+
+  /// How calls use it: one after the other, or each keeps what it has, and may be started in any order.
+  enum class Use : std::uint8_t { in_order, kept };
+
+  /// Begins to agree on a channel. Collective over `users`, of `ranks` ranks, but waits for none of them.
+  Channel(MPI_Comm users, int ranks, Use use = Use::in_order);
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel();
+
+  /// Checks whether the ranks have agreed. The state is `refused`, on all of them, if none had a channel
+  /// left.
+  State progress();
+  /// Whether it may be refused: this rank had no channel to offer. It is not refused if any rank had one.
+  [[nodiscard]] bool may_be_refused() const { return offered_.channel == ChannelPool::none; }
+  /// The error of the agreement.
+  [[nodiscard]] int error() const { return error_; }
+  /// To be called if messages of the channel may never end. No other communicator gets it.
+  void spoil() { is_spoilt_ = true; }
+
+  /// Takes tags for one call, and lanes for as many of its segments in flight as there are. Thread-safe, but
+  /// the caller must keep the order of calls.
+  struct Ticket {
+    std::uint64_t first = 0;
+    std::size_t width = 0;
+    std::uint64_t first_lane = 0;
+    std::size_t lanes = 0;
+    bool may_begin = false;
+  };
+  Ticket take(std::size_t width, std::size_t in_flight);
+  Ticket take(std::size_t width) { return take(width, width); }
+  /// What blocking calls of one segment in flight have, once the channel is open. They need no ticket: each
+  /// ends, on each rank, before the next one begins. So a rank may carry one out in another way than others.
+  [[nodiscard]] Passage blocking_passage() const;
+  /// Whether no earlier call has these tags and lanes any more.
+  [[nodiscard]] bool may_begin(Ticket& ticket);
+  /// Returns what the call has, once the channel is open.
+  [[nodiscard]] Passage passage(const Ticket& ticket) const;
+  void end(const Ticket& ticket);
+  /// Returns a number, once it is open. It is unique among open channels, and the same on all ranks.
+  [[nodiscard]] int number() const { return channel_; }
+  /// Whether so many tags were never taken: for calls that keep their tags, such as persistent ones.
+  [[nodiscard]] bool has_fresh(std::size_t width);
+
+ private:
+  [[nodiscard]] std::uint64_t first_for(std::size_t width) const;
+  [[nodiscard]] bool is_free(const Ticket& ticket) const;
+  [[nodiscard]] std::size_t lanes_of(const Ticket& ticket) const;
+
+  SpinLock lock_;
+  int ranks_;
+  Use use_;
+  ChannelPool::Offer offered_;
+  /// What the ranks reduce: the channel of the rank that has most left, and for each lane whether it is not
+  /// free on some rank.
+  std::vector<std::int64_t> own_;
+  std::vector<std::int64_t> greatest_;
+  MPI_Request request_{};
+  std::atomic<State> state_{State::opening};
+  std::atomic<bool> is_spoilt_{false};
+  int error_ = MPI_SUCCESS;
+  int channel_ = ChannelPool::none;
+  std::int8_t blocking_lane_ = Passage::none;
+  std::vector<std::int8_t> lanes_;  // of other calls, by turns
+  std::uint64_t next_ = 0;
+  std::uint64_t next_lane_ = 0;
+  struct Taken {
+    std::uint64_t first;
+    std::uint64_t first_lane;
+    bool ended;
+  };
+  std::deque<Taken> taken_;  // the oldest one is still in use
+};
+
+/// Keeps a channel that is no longer needed until its ranks have agreed on it. Until then the library
+/// writes to it, and it is not known which one to release.
+void keep_until_open(std::shared_ptr<Channel> channel);
+/// Waits until all of them are open. All ranks must have begun to agree on them. To be called before the
+/// pool is closed.
+void wait_for_opening_channels();
+
+}  // namespace stretto

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between ranks of a node, through shared memory: piece by piece, so that the reader works on one
+// while the writer fills the next. The reader reduces straight from the writer's store: there is no landing
+// buffer, and no copy of its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/data/element.hpp"
+#include "transport/node_memory.hpp"
+
+namespace stretto {
+
+/// Whether elements travel through shared memory. It is the same on all ranks, since they call with the same
+/// datatype.
+bool may_cross_memory(const Element& element);
+
+/// Whether a line of a mailbox has no room for an element.
+inline bool exceeds_line(const Element& element) {
+  return element.true_extent > static_cast<std::ptrdiff_t>(Line::room);
+}
+
+/// Shorter messages never go past the caches: their reader takes them at once.
+constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
+
+/// One message on its way.
+class MemoryTransfer {
+ public:
+  /// Whether operations, which cannot time their messages, write long ones past the caches: as direct calls
+  /// have found to be better.
+  static inline std::atomic<bool> streams_in_background{false};
+
+  MemoryTransfer() = default;
+  MemoryTransfer(NodeMemory& memory, int lane, int place, std::size_t count)
+      : memory_(&memory), lane_(lane), place_(place), count_(count) {}
+  /// One message for several readers, which must outlive it.
+  MemoryTransfer(NodeMemory& memory, int lane, std::span<const int> readers, std::size_t count)
+      : memory_(&memory), lane_(lane), readers_(readers), count_(count) {}
+
+  [[nodiscard]] bool ended() const { return memory_ == nullptr; }
+
+  /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their
+  /// place. `streams`: past the caches. Returns whether anything was written. Writes an MPI error code to
+  /// `error` if there is one.
+  bool send(const Element& element, const std::byte* from, bool streams, bool failed, int& error);
+
+  /// Reads as many pieces as are there. For each, calls work(first, count, data): elements of the message,
+  /// and an address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if the
+  /// message has failed or has not the expected length.
+  template <typename Work>
+  bool receive(const Element& element, const Work& work, int& error) {
+    bool any = false;
+    while (!ended()) {
+      const NodeMemory::Arrival piece = memory_->look(lane_, place_);
+      if (piece.data == nullptr) break;
+      any = true;
+      if (!piece.has_failed && exceeds_line(element) && piece.bytes <= Line::room) {
+        if (error == MPI_SUCCESS) error = join(element, piece, work);
+        memory_->take(lane_, place_);
+        if (piece.is_last) memory_ = nullptr;
+        continue;
+      }
+      // What goes on after an error is only taken, so that its writer can end.
+      const std::size_t count = (piece.bytes + element.distance() - 1) / element.distance();
+      const bool fits = count <= count_ - moved_ && element.span(count) == piece.bytes;
+      if (piece.has_failed || !fits) error = mpi.err_other;
+      if (error == MPI_SUCCESS) {
+        error = work(moved_, count, element.place(const_cast<std::byte*>(piece.data), count));
+        moved_ += count;
+        if (piece.is_last && moved_ != count_) error = mpi.err_other;
+      }
+      memory_->take(lane_, place_);
+      if (piece.is_last) memory_ = nullptr;
+    }
+    return any;
+  }
+
+ private:
+  [[nodiscard]] std::span<const int> readers() const {
+    return readers_.empty() ? std::span(&place_, 1) : readers_;
+  }
+
+  /// Writes the next part of an element that fits into no line, in a line. Returns how many bytes, or 0 if
+  /// copying has failed.
+  std::size_t write_part(const Element& element, const std::byte* from, const NodeMemory::Piece& piece,
+                         int& error);
+
+  /// Works on an element when its last part has come.
+  template <typename Work>
+  int join(const Element& element, const NodeMemory::Arrival& part, const Work& work) {
+    if (!parted_) parted_ = std::make_unique<Parted>(element.span(1));
+    if (moved_ == count_ || part.bytes > parted_->rest()) return mpi.err_other;
+    std::copy_n(part.data, part.bytes, parted_->next());
+    parted_->moved += part.bytes;
+    const bool is_whole = parted_->rest() == 0;
+    if (part.is_last && !(is_whole && moved_ + 1 == count_)) return mpi.err_other;
+    if (!is_whole) return MPI_SUCCESS;
+    parted_->moved = 0;
+    return work(moved_++, std::size_t{1}, element.place(parted_->bytes.data(), 1));
+  }
+
+  NodeMemory* memory_ = nullptr;  // nullptr: it has ended
+  int lane_ = 0;
+  int place_ = 0;
+  std::span<const int> readers_;  // empty: `place_`
+  std::size_t count_ = 0;
+  std::size_t moved_ = 0;
+  /// An element that goes by several lines.
+  struct Parted {
+    explicit Parted(std::size_t span) : bytes(span) {}
+    [[nodiscard]] std::size_t rest() const { return bytes.size() - moved; }
+    [[nodiscard]] std::byte* next() { return bytes.data() + moved; }
+
+    std::vector<std::byte> bytes;
+    std::size_t moved = 0;  // bytes that have been sent, or have come
+  };
+  std::unique_ptr<Parted> parted_;  // made at the first one: short messages must not pay for it
+};
+
+}  // namespace stretto

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/data/call.hpp"
+#include "engine/data/segment_copies.hpp"
+#include "engine/device/device_copies.hpp"
+#include "engine/device/device_stream.hpp"
+#include "engine/device/pinned_buffer.hpp"
+
+namespace stretto {
+
+/// Stages the buffers of a call that are in device (GPU) memory through pinned host memory, by copies of the
+/// CUDA driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
+/// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.
+///
+/// For each call: note(), may_begin() until it may, stage(); then by segments fetch() and put_back(), or
+/// finish(); has_ended() until it has, and release(), or note() for the next call.
+///
+/// Elements without gaps go by segments: a segment is fetched, travels, and is put back while others do.
+/// Other calls are fetched as a whole and put back as a whole: elements with gaps, of which only the data go
+/// back, since the gaps are not the call's; blocks of private lengths that are relayed; a result that lies in
+/// place at the beginning of a longer input.
+class DeviceStaging final : public SegmentCopies {
+ public:
+  DeviceStaging() = default;
+  DeviceStaging(const DeviceStaging&) = delete;
+  DeviceStaging& operator=(const DeviceStaging&) = delete;
+  ~DeviceStaging() override;
+
+  /// nullptr: its copies are not observed.
+  void observe(CopyObserver* observer);
+
+  /// To be called in the thread that makes the call, when it is made: finds its device buffers, and begins to
+  /// wait for what the program has asked the device to do.
+  void note(const Call& call);
+  /// Whether the call may begin. Does not wait.
+  bool may_begin();
+
+  /// Replaces device buffers of `call` by host buffers, the same ones for the same call. Without
+  /// `by_segments`, or where that cannot be, the input is under way when this returns. Throws
+  /// std::bad_alloc, and std::runtime_error if what the device should do before cannot be awaited.
+  void stage(Call& call, bool by_segments);
+  /// The call is not staged after all.
+  void use_program_buffers() { input_.is_on_device = output_.is_on_device = false; }
+  /// To be called when the execution has ended without an error.
+  void finish();
+  /// The same, where only runs of bytes were written, from the output's first byte on.
+  void finish(std::span<const Range> written);
+  /// Whether no copy is under way any more. Does not wait.
+  bool has_ended();
+
+  /// Whether the driver has no asynchronous copies: each call waits for its copies.
+  [[nodiscard]] bool has_old_driver() const { return is_staged() && !driver_->is_asynchronous(); }
+  [[nodiscard]] bool is_staged() const { return input_.is_on_device || output_.is_on_device; }
+  [[nodiscard]] bool has_failed() const override;
+  /// Returns what failed, for people.
+  [[nodiscard]] std::string describe_error() const;
+
+  /// Copies or transfers may still use the host buffers.
+  void abandon();
+  /// Gives the host buffers back, unless copies may still use them.
+  void release();
+
+  [[nodiscard]] bool goes_by_segments() const override { return by_segments_; }
+  void fetch(const CopiedPart& part, std::span<const Range> elements) override;
+  std::size_t arrived() override;
+  void put_back(const CopiedPart& part, std::span<const Range> elements) override;
+
+ private:
+  /// A buffer of the program in device memory, and its place in host memory.
+  struct Side {
+    bool is_on_device = false;
+    std::byte* users = nullptr;  // as MPI gets it
+    Range holds;
+    DeviceDriver::Context context = nullptr;
+    StreamEvent before;  // what the program has asked the device to do before
+    PinnedBuffer host;
+    DeviceCopies to_host;
+    DeviceCopies to_device;
+  };
+
+  void note(Side& side, const void* users, const Range& holds);
+  int record_events();
+  std::byte* place(Side& side);
+  void add(const Side& side, DeviceCopies& copies, const CopiedPart& part,
+           std::span<const Range> elements) const;
+  void add_whole(Side& side, DeviceCopies& copies);
+  [[nodiscard]] Side& source() { return in_place_ ? output_ : input_; }
+
+  const DeviceDriver* driver_ = nullptr;
+  Element element_;
+  bool in_place_ = false;
+  bool by_segments_ = false;
+  std::size_t fetches_ = 0;
+  int begin_error_ = 0;
+  bool is_unknown_ = false;  // where a buffer is
+  std::vector<Range> data_;  // in an output whose elements have gaps, from its first byte on
+  Side input_;               // not used in place
+  Side output_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "interpose/session/call_traits.hpp"
+#include "learn/races/background_race.hpp"
+#include "learn/races/learned.hpp"
+#include "learn/races/learner.hpp"
+#include "learn/races/length_race.hpp"
+#include "learn/races/short_race.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto {
+
+/// The learner of a kind of calls.
+struct KindLearner {
+  Learner learner;
+  /// In force while the learner says nothing else, in place of the choice by the table and the rule.
+  std::optional<Spec> known = std::nullopt;
+};
+
+/// What is learned on one communicator (STRETTO_ONLINE). It needs no lock: one thread at a time begins
+/// collectives of a communicator, and a blocking one ends before the next begins.
+class Learners {
+ public:
+  Learners() = default;
+  Learners(const Learners&) = delete;
+  Learners& operator=(const Learners&) = delete;
+  ~Learners();
+
+  /// What makes calls a kind.
+  struct Key {
+    Collective collective = Collective::allreduce;
+    std::size_t bytes = 0;  // rounded down to a power of two
+    bool commutative = true;
+    InPlaceEverywhere in_place = {};
+    bool has_dominant_node = false;
+    int root = 0;
+
+    // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
+    friend auto operator<=>(const Key&, const Key&) = default;
+
+    /// Whether later jobs may use what is learned: what they find does not distinguish operations that
+    /// commute, nor equal blocks, from others.
+    [[nodiscard]] bool may_be_kept() const { return commutative && !has_dominant_node; }
+    /// The traits of its shortest calls.
+    [[nodiscard]] CallTraits traits() const {
+      return {.collective = collective,
+              .bytes = bytes,
+              .root = root,
+              .commutative = commutative,
+              .in_place = in_place,
+              .has_dominant_node = has_dominant_node};
+    }
+  };
+  static Key key_of(const CallTraits& traits);
+
+  /// Returns the learner of this key; nullptr if there is none.
+  KindLearner* find(const Key& key) {
+    const auto found = learners_.find(key);
+    return found == learners_.end() ? nullptr : &found->second;
+  }
+  /// Adds a learner, what make() returns, and returns it; nullptr if there is no room for another one.
+  template <typename Make>
+  KindLearner* add(const Key& key, const Make& make) {
+    return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
+  }
+
+  /// Returns the race of non-blocking calls of this key. If there is none, it takes what make() returns; if
+  /// there is no room for another one, the result is nullptr.
+  template <typename Make>
+  std::shared_ptr<BackgroundRace> find_or_add_race(const Key& key, const Make& make) {
+    const auto found = races_.find(key);
+    if (found != races_.end()) return found->second;
+    return races_.size() == most_learners ? nullptr : races_.emplace(key, make()).first->second;
+  }
+  [[nodiscard]] const std::map<Key, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
+  /// The network has changed: the next calls are compared anew.
+  void forget_races();
+  /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks,
+  /// they try again after twice as many blocking calls.
+  bool wants_agreement_on_races();
+  /// A race has been measured, or has been decided (Session::due_races).
+  void note_due_race();
+  void forget_due_race();
+
+  /// Counts a call that is too short to be learned from at once. Returns how many there were.
+  std::uint64_t count_short_call() { return ++short_calls_; }
+
+  /// Returns the race of calls of so many bytes, rounded down to a power of two.
+  ShortRace& short_race(const CallTraits& traits) {
+    return short_races_[{traits.collective, std::bit_width(traits.bytes)}];
+  }
+
+  /// Returns the race of calls whose lengths only two ranks know.
+  LengthRace& length_race(Collective collective) { return length_races_[collective]; }
+
+  /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
+  /// nothing was.
+  [[nodiscard]] Spec decided_for_another_root(const Key& key) const;
+
+  /// On rank 0: keeps what was learned for the tuning table. To be called when no call is in flight.
+  void conclude(const Topology& topology) const;
+
+ private:
+  /// Each learner spends a share of the time of its own calls only, but a program may use any number of
+  /// roots.
+  static constexpr std::size_t most_learners = 256;
+
+  std::map<Key, KindLearner> learners_;
+  std::map<Key, std::shared_ptr<BackgroundRace>> races_;
+  std::map<std::pair<Collective, int>, ShortRace> short_races_;
+  std::map<Collective, LengthRace> length_races_;
+  int due_races_ = 0;
+  std::uint64_t blocking_calls_ = 0;  // since a race became due
+  std::uint64_t next_agreement_ = 1;
+  std::uint64_t short_calls_ = 0;
+};
+
+/// Returns what was learned on all communicators that are gone.
+std::vector<Learned> learned_so_far();
+
+}  // namespace stretto

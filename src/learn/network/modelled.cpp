@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/network/modelled.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "algorithms/short_list.hpp"
+#include "model/estimate.hpp"
+#include "model/predictor.hpp"
+#include "text/size.hpp"
+
+namespace stretto {
+namespace {
+
+/// The lengths of messages, in bytes, into which a pipelined spec may cut: what libraries send eagerly, and
+/// what fast links need.
+constexpr std::array<std::size_t, 5> message_sizes{8 * kibibyte, 16 * kibibyte, 32 * kibibyte, 128 * kibibyte,
+                                                   512 * kibibyte};
+
+/// Shorter messages are not worth trying. Inside a node each has a price that streams of tiny ones do not
+/// show. Between nodes a chain needs short ones, because they fill it sooner.
+std::size_t least_message(const CallShape& shape) {
+  if (shape.nodes == 1) return 32 * kibibyte;
+  return has_root(shape.collective) ? 8 * kibibyte : 16 * kibibyte;
+}
+
+/// More than this many segments cost more time to estimate than they gain.
+constexpr std::size_t most_segments = 4096;
+
+/// Larger plans take too long in a running job. Their time is drawn out from two smaller numbers of nodes.
+constexpr std::size_t most_steps = 20'000;
+constexpr int fewest_nodes = 8;
+
+/// Estimates calls by one recipe on one topology.
+class Estimator {
+ public:
+  Estimator(Recipe recipe, const Topology& topology, const CallShape& shape, const Machine& machine)
+      : recipe_(std::move(recipe)), topology_(topology), shape_(shape), machine_(machine) {
+    const Schedule of_root = build(recipe_, topology, 0, 0);
+    blocks_ = static_cast<std::size_t>(of_root.blocks());
+    steps_ = of_root.actions().size() * static_cast<std::size_t>(topology.ranks());
+    if (steps_ <= most_steps) plan_.emplace(recipe_, topology, 0);
+  }
+
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+
+  /// Empty if it cannot be told.
+  std::optional<double> seconds(const Pipelining& pipelining) {
+    const WalkedCall call{.collective = shape_.collective, .bytes = shape_.bytes, .pipelining = pipelining};
+    if (plan_) return estimate_seconds(*plan_, call, machine_);
+    if (topology_.min_ppn != topology_.max_ppn || !topology_.contiguous || topology_.nodes < 4 * fewest_nodes)
+      return std::nullopt;
+    find_smaller();
+    const double few = seconds_on(*smaller_, call);
+    const double more = seconds_on(*larger_, call);
+    const auto nodes = static_cast<double>(topology_.nodes);
+    return few + (more - few) * (nodes - fewest_nodes) / fewest_nodes;
+  }
+
+ private:
+  struct Smaller {
+    Topology topology;
+    Plan plan;
+    Smaller(const Recipe& recipe, int nodes, int ppn)
+        : topology(uniform(nodes, ppn)), plan(recipe, topology, 0) {}
+  };
+  void find_smaller() {
+    if (smaller_) return;
+    smaller_ = std::make_unique<Smaller>(recipe_, fewest_nodes, topology_.max_ppn);
+    larger_ = std::make_unique<Smaller>(recipe_, 2 * fewest_nodes, topology_.max_ppn);
+  }
+  /// Blocks of ranks keep their length.
+  double seconds_on(const Smaller& smaller, WalkedCall call) const {
+    const auto nodes = static_cast<std::size_t>(topology_.nodes);
+    if (blocks_ >= nodes) {
+      const std::size_t segments = call.segments();
+      const auto fewer = static_cast<std::size_t>(smaller.topology.nodes);
+      call.bytes = std::max(call.bytes / nodes * fewer, call.element_bytes);
+      call.pipelining.segments = static_cast<int>(segments);
+      call.pipelining.segment_bytes = 0;
+    }
+    return estimate_seconds(smaller.plan, call, machine_);
+  }
+
+  Recipe recipe_;
+  const Topology& topology_;
+  const CallShape& shape_;
+  const Machine& machine_;
+  std::size_t blocks_ = 1;
+  std::size_t steps_ = 0;
+  std::optional<Plan> plan_;
+  std::unique_ptr<Smaller> smaller_;
+  std::unique_ptr<Smaller> larger_;
+};
+
+/// Every library sends messages of this length eagerly. Longer ones wait for an answer of the receiver, whose
+/// cost the model knows least: where ranks are late, it is high.
+constexpr std::size_t eager = 32 * kibibyte;
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Where the model expects more than this, as a multiple of the best cut's time, another one is not tried.
+constexpr double worst_cut = 2;
+
+/// The best ways to cut a message for one recipe; `never` if it cannot serve these calls.
+struct BestCuts {
+  Modelled any{.spec = {}, .seconds = never};
+  Modelled by_eager_messages{.spec = {}, .seconds = never};
+  Modelled whole{.spec = {}, .seconds = never};
+};
+
+BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, const CallShape& shape,
+                        const Machine& machine, const std::function<bool(const Spec&)>& fits) {
+  Estimator estimator(listed.recipe, topology, shape, machine);
+  BestCuts best;
+  const auto consider = [&](const Pipelining& pipelining, std::size_t message) {
+    const Spec spec{.recipe = listed.recipe, .pipelining = pipelining};
+    if (!fits(spec)) return;
+    const std::optional<double> seconds = estimator.seconds(pipelining);
+    if (!seconds) return;
+    const auto keep_better = [&](Modelled& kept) {
+      if (*seconds < kept.seconds) kept = {.spec = spec, .seconds = *seconds};
+    };
+    keep_better(best.any);
+    if (pipelining == Pipelining{}) keep_better(best.whole);
+    if (message <= eager) keep_better(best.by_eager_messages);
+  };
+  consider({}, (shape.bytes + estimator.blocks() - 1) / estimator.blocks());
+  if (listed.recipe.algorithm->stays_whole()) return best;
+  for (const std::size_t message : message_sizes) {
+    if (message < least_message(shape)) continue;
+    const std::size_t segment = std::min(message * estimator.blocks(), Pipelining::most_segment_bytes);
+    if (segment < shape.bytes && shape.bytes / segment < most_segments) {
+      consider({.segments = 0, .segment_bytes = segment, .window = 0}, message);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
+                                   std::size_t most, const std::function<bool(const Spec&)>& fits) {
+  std::vector<BestCuts> all;
+  for (const ShortListed& listed : short_list(shape.collective)) {
+    if (listed.needs_shared_nodes && topology.max_ppn < 2) continue;
+    if (!fits({.recipe = listed.recipe, .pipelining = {}})) continue;
+    BestCuts best = find_best_cuts(listed, topology, shape, machine, fits);
+    if (best.any.seconds < never) all.push_back(std::move(best));
+  }
+  std::ranges::stable_sort(all, {}, [](const BestCuts& one) { return one.any.seconds; });
+  std::vector<Modelled> fastest;
+  for (const BestCuts& one : all) {
+    fastest.push_back(one.any);
+    if (&one != &all.front()) continue;
+    for (const Modelled& other : {one.by_eager_messages, one.whole}) {
+      const bool is_new = std::ranges::find(fastest, other.spec, &Modelled::spec) == fastest.end();
+      if (is_new && other.seconds < worst_cut * one.any.seconds) fastest.push_back(other);
+    }
+  }
+  if (fastest.size() > most) fastest.resize(most);
+  return fastest;
+}
+
+}  // namespace stretto

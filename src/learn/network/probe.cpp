@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/network/probe.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "learn/network/probe_sizes.hpp"
+
+namespace stretto {
+
+using namespace probe_sizes;
+
+namespace {
+
+constexpr int stream = probe_messages;
+
+/// Links on which a stream of `some` takes less time than this are fast: about 700 Mbit/s. On slower ones,
+/// the further steps would take more than 100 ms.
+constexpr double longest_fast_stream = 0.003;
+
+/// The ranks that pass messages on to each other, in their order, and the place of this one among them.
+struct Row {
+  std::vector<int> ranks;
+  std::size_t place = 0;
+};
+
+/// Between nodes: the ranks at the same place of each node that has such a place. Inside: a node's ranks.
+Row row_of(Level level, const Topology& topology, int rank) {
+  Row row;
+  if (level != Level::network) {
+    const std::span<const int> ranks = topology.on_node(topology.node(rank));
+    row.ranks.assign(ranks.begin(), ranks.end());
+    row.place = static_cast<std::size_t>(topology.place(rank));
+    return row;
+  }
+  for (int node = 0; node < topology.nodes; ++node) {
+    if (topology.place(rank) >= topology.ppn(node)) continue;
+    if (node == topology.node(rank)) row.place = row.ranks.size();
+    row.ranks.push_back(topology.rank_at(node, topology.place(rank)));
+  }
+  return row;
+}
+
+/// Rates are different if they differ by more than this factor.
+constexpr double other_rate = 1.7;
+
+}  // namespace
+
+const std::array<ProbeStep, probe_step_count> probe_steps = {{
+    {Level::node, Flow::around, tiny, 1, 6, false},
+    {Level::node, Flow::around, tiny, stream, 4, false},
+    {Level::node, Flow::around, little, 1, 6, false},
+    {Level::node, Flow::around, few, 1, 6, false},
+    {Level::node, Flow::around, some, 1, 6, false},
+    {Level::node, Flow::around, many, 1, 4, false},
+    {Level::node, Flow::around, some, stream, 4, false},
+    {Level::node, Flow::one_way, some, stream, 4, false},
+    {Level::network, Flow::around, tiny, 1, 16, false},
+    {Level::network, Flow::around, tiny, stream, 8, false},
+    {Level::network, Flow::around, little, 1, 8, false},
+    {Level::network, Flow::around, few, 1, 8, false},
+    {Level::network, Flow::around, some, 1, 3, false},
+    {Level::network, Flow::around, some, stream, 1, false},
+    {Level::network, Flow::around, some, 1, 8, true},
+    {Level::network, Flow::around, some, stream, 4, true},
+    {Level::network, Flow::one_way, some, stream, 4, true},
+    {Level::network, Flow::around, many, 1, 4, true},
+    {Level::network, Flow::around, many, stream / 2, 3, true},
+    {Level::network, Flow::one_way, many, stream / 2, 3, true},
+}};
+
+bool is_measurable(const ProbeStep& step, const Topology& topology) {
+  return step.level == Level::network ? topology.nodes > 1 : topology.max_ppn > 1;
+}
+
+namespace {
+
+Schedule make_schedule(const ProbeStep& step, const Topology& topology, int rank, bool with_sends,
+                       bool with_receives) {
+  Schedule schedule(topology.ranks(), rank, 1);
+  const Row row = row_of(step.level, topology, rank);
+  const std::size_t ranks = row.ranks.size();
+  if (ranks < 2) return schedule;
+  const bool is_one_way = step.flow == Flow::one_way;
+  const bool sends = !is_one_way || (row.place % 2 == 0 && row.place + 1 < ranks);
+  const bool receives = !is_one_way || row.place % 2 == 1;
+  if (receives && with_receives) schedule.recv(output(0), row.ranks[(row.place + ranks - 1) % ranks]);
+  if (sends && with_sends) schedule.send(input(0), row.ranks[(row.place + 1) % ranks]);
+  return schedule.end_round();
+}
+
+}  // namespace
+
+Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank) {
+  return make_schedule(step, topology, rank, true, true);
+}
+
+Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank, Half half) {
+  return make_schedule(step, topology, rank, half == Half::sends, half == Half::receives);
+}
+
+double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
+  if (seconds.empty()) return 0;
+  if (seconds.size() == 1) return seconds.front();
+  seconds.erase(seconds.begin());
+  // The better half: a rank that another one keeps from its core says nothing about the network.
+  const auto quarter = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 4);
+  const auto half = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  const auto chosen = step.messages == 1 ? quarter : half;
+  std::nth_element(seconds.begin(), chosen, seconds.end());
+  return *chosen;
+}
+
+std::size_t long_stream() {
+  const auto is_it = [](const ProbeStep& step) {
+    return step.level == Level::network && step.calls == 1 && step.messages > 1;
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(probe_steps, is_it) - probe_steps.begin());
+}
+
+bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
+  const double seconds = figures.at(long_stream());
+  return topology.nodes > 1 && seconds > 0 && seconds < longest_fast_stream;
+}
+
+std::vector<double> find_rates(const std::vector<double>& received, const Topology& topology) {
+  const auto bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
+  const auto nodes = static_cast<std::size_t>(topology.nodes);
+  std::vector<double> in(nodes, 0);
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    const double seconds = received[static_cast<std::size_t>(rank)];
+    if (!(seconds > 0)) continue;
+    const int node = topology.node(rank);
+    // All ranks of the node share its link.
+    double& rate = in[static_cast<std::size_t>(node)];
+    rate = std::max(rate, topology.ppn(node) * bytes / seconds);
+  }
+  std::vector<double> rates;
+  for (std::size_t node = 0; node < nodes; ++node)
+    rates.push_back(std::max(in[node], in[(node + 1) % nodes]));
+  // A stream varies: some bytes were saved up, others were lost and sent again. So there are two kinds of
+  // links, apart by the widest gap, and the fast ones are alike.
+  std::vector<double> sorted = rates;
+  std::ranges::sort(sorted);
+  std::size_t slow = 0;
+  double widest = other_rate;
+  for (std::size_t i = 1; i < nodes && sorted[0] > 0; ++i) {
+    if (sorted[i] > widest * sorted[i - 1]) {
+      widest = sorted[i] / sorted[i - 1];
+      slow = i;
+    }
+  }
+  if (slow == 0) return {};
+  const double fast = sorted[slow + (nodes - slow) * 3 / 4];
+  for (double& rate : rates) {
+    if (rate >= sorted[slow]) rate = fast;
+  }
+  return rates;
+}
+
+SharedCores find_shared_cores(const std::vector<Host>& hosts, const Topology& topology) {
+  if (hosts[0].kernel == 0) return {};
+  // All hosts must be like the first one: as many nodes in a row, with as many ranks.
+  const auto kernel_of = [&](int rank) { return hosts[static_cast<std::size_t>(rank)].kernel; };
+  int nodes = 0;
+  while (nodes < topology.nodes && kernel_of(topology.rank_at(nodes, 0)) == hosts[0].kernel) ++nodes;
+  std::bitset<512> used;
+  int ranks = 0;
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    const int first = topology.node(rank) / nodes * nodes;
+    if (kernel_of(rank) != kernel_of(topology.rank_at(first, 0))) return {};
+    if (first != 0) continue;
+    used |= hosts[static_cast<std::size_t>(rank)].processors;
+    ++ranks;
+  }
+  const auto cores = static_cast<int>(used.count());
+  return cores > 0 && cores < ranks ? SharedCores{.nodes = nodes, .cores = cores} : SharedCores{};
+}
+
+}  // namespace stretto

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/races/learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace stretto {
+namespace {
+
+/// Calls before the first agreement: the first ones open connections.
+constexpr std::uint64_t warm_up = 32;
+/// The share of the time of all calls that comparing notes may take.
+constexpr double share_of_watch = 0.002;
+/// Calls by a slower challenger in a duel, and how much slower it is thought to be at least.
+constexpr double calls_of_slow_challenger = 6;
+constexpr double least_excess = 0.25;
+/// The same of one that is dropped at once.
+constexpr double calls_of_hopeless_challenger = 2;
+constexpr double least_hopeless_excess = 0.5;
+constexpr double most_agreements = 3;
+/// The calls by the rival in a rematch.
+constexpr double rematch_calls = 4;
+/// What should take so many times as long as the incumbent is not called.
+constexpr double worth_a_duel = 3;
+
+/// No call takes longer than this.
+constexpr double longest_call = 86400;
+
+/// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them
+/// would find another maximum.
+double measured(double seconds) {
+  return seconds > 0 && seconds < longest_call ? seconds : 0;
+}
+
+}  // namespace
+
+Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates,
+                 Trials trials, double now)
+    : has_trials_(trials == Trials::rationed), next_agreement_(warm_up), began_(now) {
+  arms_.push_back({.spec = standing, .risk = 0, .trials = 0, .lost = 0, .ratios = {}, .was_incumbent = true});
+  for (const Candidate& candidate : candidates) {
+    waiting_.push_back(arms_.size());
+    arms_.push_back({.spec = candidate.spec, .risk = candidate.risk, .trials = 0, .lost = 0, .ratios = {}});
+  }
+  is_settled_ = waiting_.empty();
+  if (known == Standing::decided || !has_trials_) waiting_.clear();
+  if (waiting_.empty()) {
+    next_agreement_ = 0;
+    next_watch_ = least_watch;
+  }
+  const std::size_t native = find_native();
+  if (known == Standing::decided || native == 0 || native == arms_.size()) return;
+  const bool must_show = known != Standing::proven;
+  if (must_show) incumbent_ = native;
+  if (must_show && !has_trials_) {
+    for (std::size_t arm = 1; arm < arms_.size(); ++arm) {
+      if (arm != native) challengers_.push_back(arm);
+    }
+  }
+  challenge(must_show ? 0 : native,
+            known == Standing::modelled ? Duel::Side::challenger : Duel::Side::defender);
+}
+
+/// Returns the number of arms if there is none.
+std::size_t Learner::find_native() const {
+  std::size_t arm = 0;
+  while (arm < arms_.size() && !is_native(arm)) ++arm;
+  return arm;
+}
+
+bool Learner::wants_agreement() const {
+  if (is_settled_) return false;
+  if (duel_) return duel_->wants_agreement();
+  if (last_ == Role::after) return true;
+  if (has_begun_pair()) return false;
+  return (next_agreement_ != 0 && calls_ >= next_agreement_) || (next_watch_ != 0 && calls_ >= next_watch_);
+}
+
+Learner::Figures Learner::figures(double now) const {
+  // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
+  // would have waited in the next call as well. So the minimum counts.
+  const Recent recent = watch_.recent();
+  const double elapsed = std::isnan(now - began_) ? 0 : now - began_;
+  // Those that were not timed took as long as the others.
+  const double all_calls =
+      timed_ > 0 ? sum_ * static_cast<double>(calls_ - timed_since_) / static_cast<double>(timed_) : 0;
+  Figures all{all_calls, pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
+              elapsed,   recent.fast, recent.usual, recent.slow};
+  if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
+  return all;
+}
+
+void Learner::agree(const Figures& maxima, double seconds) {
+  const auto [sum, before, trial, after, minus_agreement, elapsed] =
+      std::to_array({maxima[0], maxima[1], maxima[2], maxima[3], maxima[4], maxima[5]});
+  const Recent recent{.fast = maxima[6], .usual = maxima[7], .slow = maxima[8]};
+  ledger_.add_calls(sum, calls_ - timed_since_);
+  // The call that has just ended is counted with the next ones.
+  ledger_.add_agreement(std::max(-minus_agreement, 0.0));
+  elapsed_ = elapsed;
+  sum_ = 0;
+  timed_ = 0;
+  timed_since_ = calls_;
+  own_agreement_ = measured(seconds);
+  if (duel_) {
+    Duel::Times times{};
+    std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
+    const Duel::Verdict verdict = duel_->agree(times);
+    const double of_defender = duel_->time_of(Duel::Side::defender);
+    if (!has_trials_ && watch_.is_surprised_by(of_defender, duel_bytes_)) {
+      // The rematch waits until that is clear.
+      duel_.reset();
+      next_watch_ = calls_ + Watch::window;
+      return;
+    }
+    const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
+    // One that seems as fast costs nothing.
+    const bool is_too_dear = !is_native(challenger_) && duel_->lost_after_next_stage() > std::max(left, 0.0);
+    if (verdict == Duel::Verdict::open && !is_too_dear) return;
+    end_duel(verdict == Duel::Verdict::challenger);
+  } else if (last_ == Role::after) {
+    const std::size_t arm = waiting_.front();
+    switch (judge(after > 0 ? (before + after) / 2 : before, trial)) {
+      case Verdict::better:
+        adopt(arm);
+        break;
+      case Verdict::no_better:
+        drop();
+        break;
+      case Verdict::open:
+        break;
+    }
+    last_ = Role::none;
+  }
+  pair_ = {};
+  if (next_watch_ != 0 && calls_ >= next_watch_) watch(recent);
+  if (!duel_) plan();
+}
+
+void Learner::challenge(std::size_t arm, Duel::Side first, Duel::Kind kind) {
+  duel_.emplace(is_native(arm), first, kind);
+  challenger_ = arm;
+  duel_bytes_ = 0;
+  duel_called_ = calls_;
+  last_ = Role::none;
+}
+
+void Learner::end_duel(bool challenger_won) {
+  count_won();
+  const double ratio = challenger_won && duel_->ratio() > 0 ? 1 / duel_->ratio() : duel_->ratio();
+  const std::size_t loser = challenger_won ? incumbent_ : challenger_;
+  if (challenger_won) incumbent_ = challenger_;
+  arms_[incumbent_].was_incumbent = true;
+  if (ratio > 0) {
+    is_measured_ = has_news_ = true;
+    if (is_native(loser)) {
+      gain_ = ratio;
+    } else if (is_native(incumbent_)) {
+      gain_ = 0;
+    } else if (challenger_won) {
+      gain_ *= ratio;
+    }
+    decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
+    decided_bytes_ = duel_bytes_;
+    arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
+    model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / modelled(loser)
+                                         : decided_seconds_ / modelled(incumbent_);
+  }
+  // Calls by `native` take no longer than without Stretto.
+  if (!is_native(challenger_)) ledger_.lose(duel_->lost());
+  std::erase(waiting_, incumbent_);
+  std::erase(waiting_, loser);
+  // One that was not plainly slower may be tried again, when there is time to spare.
+  if (has_trials_ && ratio < slower_each_time) {
+    waiting_.push_back(loser);
+    arms_[loser].trials = enough_to_be_known;
+    arms_[loser].lost = enough_to_be_known * std::max(ratio - 1, 0.0) * ledger_.call();
+  }
+  // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
+  const double expected = ratio > 0 ? watch_.expected(duel_bytes_) / (challenger_won ? ratio : 1) : 0;
+  duel_.reset();
+  watch_.forget();
+  if (expected > 0) watch_.expect(expected, duel_bytes_);
+  trials_end_ = elapsed_ + longest;
+  next_watch_ = calls_ + calls_between_watches();
+  plan_rematch(ratio, loser);
+  plan_challenge();
+}
+
+/// `ratio`: the time of the loser, as a multiple of the winner's.
+void Learner::plan_rematch(double ratio, std::size_t loser) {
+  if (has_trials_) return;
+  rival_ = find_rival(loser);
+  // A rival that is slower than `native` costs time; `native` itself costs no more than without Stretto.
+  const double loss = is_native(rival_) ? 0 : rematch_calls * std::max(ratio - 1, 0.0);
+  const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share, 1e9));
+  rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
+}
+
+/// Who challenges the incumbent in a rematch: `native`, or else the best of those that lost to it.
+std::size_t Learner::find_rival(std::size_t loser) const {
+  const std::size_t native = find_native();
+  if (native == arms_.size()) return loser;
+  if (native != incumbent_) return native;
+  std::size_t best = loser;
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    if (arm != native && arms_[arm].slower > 0 && arms_[arm].slower < arms_[best].slower) best = arm;
+  }
+  return best;
+}
+
+/// The time of a call by `native`, as far as it is known.
+double Learner::native_seconds() const {
+  return decided_seconds_ * (is_native(incumbent_) ? 1 : std::max(gain_, 1.0));
+}
+
+void Learner::count_won() {
+  const double each = native_seconds() - decided_seconds_;
+  ledger_.win(each * static_cast<double>(calls_ - won_until_));
+  won_until_ = calls_;
+}
+
+void Learner::begin_due_duel() {
+  if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
+  // If the network seems to have changed, that is found out first.
+  if (duel_ || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
+  count_won();
+  const double loss = is_native(rival_) ? 0 : least_excess * calls_of_slow_challenger * decided_seconds_;
+  if (loss + most_agreements * ledger_.agreement() > left_to_lose()) {
+    rematch_at_ += Learner::first_rematch;
+    return;
+  }
+  challenge(rival_, Duel::Side::defender, Duel::Kind::rematch);
+  rematch_after_ *= 2;
+}
+
+/// Begins the duel with the next challenger, or plans when to think of it again.
+void Learner::plan_challenge() {
+  challenge_at_ = 0;
+  if (challengers_.empty() || !(decided_seconds_ > 0)) return;
+  const std::size_t next = challengers_.front();
+  // The model compares candidates with each other, and one of them was measured.
+  const double expected = model_scale_ * arms_[next].risk;
+  if (expected > worth_a_duel * decided_seconds_) return;
+  count_won();
+  const double excess = std::max(expected - decided_seconds_, least_excess * decided_seconds_);
+  const bool is_hopeless = excess > least_hopeless_excess * decided_seconds_;
+  const double loss = excess * (is_hopeless ? calls_of_hopeless_challenger : calls_of_slow_challenger);
+  const double missing = loss + most_agreements * ledger_.agreement() - left_to_lose();
+  if (missing <= 0) {
+    challengers_.pop_front();
+    challenge(next);
+    return;
+  }
+  const double calls = Ledger::calls_to_earn(missing, native_seconds(), native_seconds() - decided_seconds_);
+  const double wait = std::clamp(calls, static_cast<double>(least_watch), 1e6);
+  challenge_at_ = calls_ + static_cast<std::uint64_t>(wait);
+}
+
+std::uint64_t Learner::calls_between_watches() const {
+  const double call = ledger_.call();
+  const double most = call > 0 ? ledger_.agreement() / (share_of_watch * call) : 0;
+  return std::max(least_watch, static_cast<std::uint64_t>(std::min(most, 1e6)));
+}
+
+/// `recent`: of the slowest rank.
+void Learner::watch(const Recent& recent) {
+  next_watch_ = calls_ + calls_between_watches();
+  switch (watch_.look(recent)) {
+    case Watch::Finding::as_usual:
+      return;
+    case Watch::Finding::suspicious:
+      next_watch_ = calls_ + Watch::window;
+      return;
+    case Watch::Finding::changed:
+      // Without trials, it waits until another duel may be lost.
+      if (has_trials_ || !ledger_.is_exhausted()) start_over();
+  }
+}
+
+bool Learner::take_change() {
+  return std::exchange(has_changed_, false);
+}
+
+void Learner::take_over_losses(const Learner& other) {
+  ledger_.take_over(other.ledger_);
+}
+
+/// What was found out no longer holds.
+void Learner::start_over() {
+  watch_.forget();
+  waiting_.clear();
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    arms_[arm].ratios.clear();
+    arms_[arm].was_incumbent = arm == incumbent_;
+    if (has_trials_ && arm != incumbent_) waiting_.push_back(arm);
+  }
+  trials_end_ = elapsed_ + longest;
+  if (arms_.size() < 2 || ledger_.is_exhausted()) return;
+  has_changed_ = true;
+  const std::size_t native = find_native();
+  const bool has_native = native != arms_.size();
+  // After `native`, the standing choice is the most promising one.
+  const std::size_t other = incumbent_ == 0 ? 1 : 0;
+  challenge(is_native(incumbent_) || !has_native ? other : native);
+}
+
+const Spec* Learner::begin(std::size_t bytes) {
+  ++calls_;
+  current_ = Role::none;
+  current_bytes_ = bytes;
+  if (!duel_ && !is_settled_) begin_due_duel();
+  const std::size_t arm = duel_ ? begin_duel_call(bytes) : begin_trial_call(bytes);
+  return arm == 0 ? nullptr : &arms_[arm].spec;
+}
+
+std::size_t Learner::begin_duel_call(std::size_t bytes) {
+  if (calls_ > duel_called_ + most_calls_for_pair) challenge(challenger_);
+  if (duel_bytes_ == 0) duel_bytes_ = bytes;
+  if (bytes != duel_bytes_) return incumbent_;
+  duel_called_ = calls_;
+  current_ = Role::duel;
+  return duel_->next() == Duel::Side::challenger ? challenger_ : incumbent_;
+}
+
+bool Learner::wants_time() const {
+  if (is_settled_) return false;
+  // Without trials, only the calls before the ranks compare notes.
+  return duel_ || has_trials_ || next_watch_ == 0 || calls_ + 2 * Watch::window >= next_watch_;
+}
+
+void Learner::end(double seconds) {
+  if (is_settled_) return;
+  seconds = measured(seconds);
+  sum_ += seconds;
+  ++timed_;
+  ++all_timed_;
+  if (current_ == Role::duel) {
+    duel_->count(seconds);
+    return;
+  }
+  if (current_ != Role::none) pair_[static_cast<std::size_t>(current_) - 1] = seconds;
+  if (current_ == Role::trial) return;
+  watch_.count(seconds, current_bytes_, all_timed_);
+}
+
+void Learner::expect(double seconds, std::size_t bytes) {
+  watch_.expect(seconds, bytes);
+}
+
+std::optional<Learner::Outcome> Learner::take_news() {
+  return std::exchange(has_news_, false) ? outcome() : std::nullopt;
+}
+
+std::optional<Learner::Outcome> Learner::outcome() const {
+  if (!is_measured_) return std::nullopt;
+  return Outcome{.spec = arms_[incumbent_].spec,
+                 .gain = gain_,
+                 .seconds = ledger_.seconds(),
+                 .is_new = incumbent_ != 0,
+                 .call_seconds = decided_seconds_,
+                 .call_bytes = decided_bytes_};
+}
+
+}  // namespace stretto

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/races/watch.hpp"
+
+#include <algorithm>
+
+namespace stretto {
+namespace {
+
+/// Calls that take so much longer or shorter than before show that the network has changed.
+constexpr double other_regime = 1.6;
+constexpr int strikes_of_regime = 2;
+/// Calls of a size that does not come back within so many others are not waited for.
+constexpr std::uint64_t most_others = 64;
+
+}  // namespace
+
+void Watch::expect(double seconds, std::size_t bytes) {
+  reference_ = seconds;
+  bytes_ = bytes;
+}
+
+void Watch::forget() {
+  const std::uint64_t last = last_;
+  *this = {};
+  last_ = last;
+}
+
+void Watch::count(double seconds, std::size_t bytes, std::uint64_t number) {
+  if (bytes_ == 0 || number > last_ + most_others) {
+    forget();
+    bytes_ = bytes;
+  }
+  if (bytes != bytes_) return;
+  last_ = number;
+  times_[count_++ % window] = seconds;
+}
+
+Recent Watch::recent() const {
+  if (count_ < window) return {};
+  std::array<double, window> sorted = times_;
+  std::ranges::sort(sorted);
+  return {.fast = sorted[1], .usual = sorted[window / 2], .slow = sorted[window - 2]};
+}
+
+/// Nearly all calls must take longer, or shorter: the median alone may move in noise.
+Watch::Finding Watch::look(const Recent& agreed) {
+  if (!(agreed.usual > 0)) return Finding::as_usual;
+  if (!(reference_ > 0)) {
+    reference_ = agreed.usual;
+    return Finding::as_usual;
+  }
+  if (agreed.fast < other_regime * reference_ && reference_ < other_regime * agreed.slow) {
+    strikes_ = 0;
+    return Finding::as_usual;
+  }
+  return ++strikes_ < strikes_of_regime ? Finding::suspicious : Finding::changed;
+}
+
+bool Watch::is_surprised_by(double seconds, std::size_t bytes) {
+  if (!(reference_ > 0) || bytes != bytes_ || !(seconds > 0)) return false;
+  const bool is_other = seconds > other_regime * reference_ || reference_ > other_regime * seconds;
+  if (is_other) strikes_ = 1;
+  return is_other;
+}
+
+}  // namespace stretto
