@@ -82,21 +82,22 @@ FirstLook first_look(const Way& way, Arguments... arguments) {
 }
 
 // Defines allreduce(next, way, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
-// AllreduceNext<Rest...> is the type of `next`.
-#define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)            \
-  template <typename Next, typename Count = int, typename... Rest>                           \
-  int name(const Next& next, const Way& way, STRETTO_LIST parameters, Rest... rest) {        \
-    if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);              \
-    FirstLook look = first_look<MpiFunction::name>(way, STRETTO_LIST arguments);             \
-    if (look.result) return *look.result;                                                    \
-    if (look.is_plain) {                                                                     \
-      const BlockedScope elsewhere;                                                          \
-      mark_communication_thread(false);                                                      \
-      return next(STRETTO_LIST arguments, rest...);                                          \
-    }                                                                                        \
-    ProgramCall asked = record_of(MpiFunction::name, way, comm, STRETTO_LIST record);        \
-    asked.learning = std::move(look.learning);                                               \
-    return make_call(next, std::move(asked), look.is_left, STRETTO_LIST arguments, rest...); \
+// AllreduceNext<Rest...> is the type of `next`. Each is a part of its entry.
+#define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)                   \
+  template <typename Next, typename Count = int, typename... Rest>                                  \
+  [[gnu::always_inline]] inline int name(const Next& next, const Way& way, STRETTO_LIST parameters, \
+                                         Rest... rest) {                                            \
+    if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);                     \
+    FirstLook look = first_look<MpiFunction::name>(way, STRETTO_LIST arguments);                    \
+    if (look.result) return *look.result;                                                           \
+    if (look.is_plain) {                                                                            \
+      const BlockedScope elsewhere;                                                                 \
+      mark_communication_thread(false);                                                             \
+      return next(STRETTO_LIST arguments, rest...);                                                 \
+    }                                                                                               \
+    ProgramCall asked = record_of(MpiFunction::name, way, comm, STRETTO_LIST record);               \
+    asked.learning = std::move(look.learning);                                                      \
+    return make_call(next, std::move(asked), look.is_left, STRETTO_LIST arguments, rest...);        \
   }
 STRETTO_COLLECTIVES(STRETTO_FUNCTION, Count)
 #undef STRETTO_FUNCTION

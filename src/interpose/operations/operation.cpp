@@ -22,7 +22,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
     : state_(std::move(state)),
       traits_(traits),
       spec_(std::move(spec)),
-      face_(form),
+      form_(form),
       message_(message),
       execution_(state_->lease(traits_, spec_, form == Form::persistent)) {
   if (!traits_.is_own) sequence_ = state_->next_sequence();
@@ -39,7 +39,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
 
 Operation::~Operation() {
   if (!ended()) unwatch(*this);
-  if (face_ == Form::persistent && channel_) channel_->end(ticket_);
+  if (form_ == Form::persistent && channel_) channel_->end(ticket_);
   if (execution_ && execution_->gave_up()) static_cast<void>(execution_.release());
 }
 
@@ -52,7 +52,7 @@ void Operation::start() {
   staging_.note(message_.call);
   note_start();
   if (!traits_.is_own) {
-    trace_ = trace_call(state_, traits_, spec_, face_, sequence_, starts_++);
+    trace_ = trace_call(state_, traits_, spec_, form_, sequence_, starts_++);
     watch(*this);
   }
   if (may_begin()) begin();
@@ -84,7 +84,7 @@ bool Operation::may_begin() {
     case Channel::State::opening:
       return false;
     case Channel::State::open:
-      return face_ == Form::persistent || !has_ticket_ || channel_->may_begin(ticket_);
+      return form_ == Form::persistent || !has_ticket_ || channel_->may_begin(ticket_);
     case Channel::State::refused:
       break;
   }
@@ -234,7 +234,7 @@ void Operation::end(int error) {
     message_.abandon();
     staging_.abandon();
   }
-  if (face_ != Form::persistent) staging_.release();
+  if (form_ != Form::persistent) staging_.release();
   execution_->observe(nullptr);
   staging_.observe(nullptr);
   if (race_) {
@@ -243,7 +243,7 @@ void Operation::end(int error) {
     const double started = start_seconds_ > 0 ? start_seconds_ : now - began_;
     race_->count(slot_, started + (asked_at > 0 ? now - asked_at : 0));
   }
-  if (face_ != Form::persistent) {
+  if (form_ != Form::persistent) {
     if (!execution_->gave_up()) state_->give_back(traits_, spec_, std::move(execution_));
     if (channel_ && has_ticket_) channel_->end(ticket_);
   }

@@ -75,7 +75,7 @@ class Operation final : public RequestedCall, public Watched {
   std::shared_ptr<Communicator> state_;
   CallTraits traits_;
   Spec spec_;
-  Form face_;
+  Form form_;
   Message& message_;
   std::uint64_t sequence_ = 0;
   std::uint64_t starts_ = 0;

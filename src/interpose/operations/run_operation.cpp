@@ -4,7 +4,6 @@
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
-#include "threads/time_slice.hpp"
 
 namespace stretto {
 
@@ -34,13 +33,6 @@ void wait_for(Outstanding& call) {
                const bool any = call.progress();
                return make_progress() || any;
              });
-}
-
-int run(Operation& operation) {
-  mark_communication_thread(true);
-  operation.start();
-  wait_for(operation);
-  return operation.report_error();
 }
 
 void hand_over(std::shared_ptr<Operation> operation, Form form, Place<MPI_Request> request) {

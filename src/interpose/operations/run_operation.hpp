@@ -12,6 +12,7 @@
 #include "interpose/operations/operation.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/places.hpp"
+#include "threads/time_slice.hpp"
 
 namespace stretto {
 
@@ -41,7 +42,12 @@ std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
 void wait_for(Outstanding& call);
 
 /// Starts an operation and waits until it has ended. Returns its error code, already reported.
-int run(Operation& operation);
+inline int run(Operation& operation) {
+  mark_communication_thread(true);
+  operation.start();
+  wait_for(operation);
+  return operation.report_error();
+}
 
 /// Hands a non-blocking or persistent operation over to the program: `request` becomes its request.
 void hand_over(std::shared_ptr<Operation> operation, Form form, Place<MPI_Request> request);
