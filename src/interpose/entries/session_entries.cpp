@@ -4,6 +4,7 @@
 #include <atomic>
 #include <climits>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "interpose/passing/entry.hpp"
@@ -36,14 +37,7 @@ bool raises_here(const NextInit& next) {
   return !next.goes_to_tool() && load_mpi(next.address()).empty();
 }
 
-/// To be called once MPI is initialized. (Only then is it certain which library the program calls.)
-void begin(int required) {
-  const Background background = load_mpi().empty() ? settle_background(plan_background(required), given_level)
-                                                   : Background::not_expected;
-  begin_session(background, Participation::uncertain);
-}
-
-/// Returns the level of MPI_Init, which a variable may set.
+/// Returns the level of MPI_Init, which a variable may set, once the library is known.
 int level_of_init() {
   for (const char* name : {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL"}) {
     const char* value = std::getenv(name);
@@ -52,6 +46,16 @@ int level_of_init() {
     if (level == "3" || level == "multiple" || level == "MPI_THREAD_MULTIPLE") return mpi.thread_multiple;
   }
   return mpi.thread_single;
+}
+
+/// To be called once MPI is initialized, by MPI_Init if no level was required. (Only then is it certain which
+/// library the program calls.)
+void begin(std::optional<int> required = std::nullopt) {
+  const bool is_known = load_mpi().empty();
+  const Background background =
+      is_known ? settle_background(plan_background(required ? *required : level_of_init()), given_level)
+               : Background::not_expected;
+  begin_session(background, Participation::uncertain);
 }
 
 }  // namespace
@@ -69,10 +73,10 @@ int level_of_init() {
                  })                                                                                        \
   STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                               \
     static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr);  \
-    const int level = level_of_init();                                                                     \
-    const bool raises = raises_here(next) && plan_background(level) == Background::own;                    \
-    const int result = raises ? initialize(init_thread, argc, argv, level, nullptr) : next(argc, argv);    \
-    if (result == MPI_SUCCESS && !next.was_handled()) begin(level);                                        \
+    const bool raises = raises_here(next) && plan_background(level_of_init()) == Background::own;          \
+    const int result =                                                                                     \
+        raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);         \
+    if (result == MPI_SUCCESS && !next.was_handled()) begin();                                             \
     return result;                                                                                         \
   })                                                                                                       \
   STRETTO_DEFINE(P##MPI_Query_thread, nullptr, nullptr, (int* provided), {                                 \

@@ -17,10 +17,20 @@ using namespace stretto;
 
 namespace {
 
+/// Carries out a function that the program may call before MPI_Init: what it returns is an error code of the
+/// MPI library.
+template <typename Work>
+int answer(const Work& work) {
+  return without_exceptions([&]() -> int {
+    if (!session.active) load_mpi();
+    return work();
+  });
+}
+
 /// Makes a call by a spec given as text: make_call(way).
 template <typename MakeCall>
 int by_spec(MpiFunction function, const char* text, MPI_Comm comm, Way way, const MakeCall& make_call) {
-  return without_exceptions([&]() -> int {
+  return answer([&]() -> int {
     if (text == nullptr || std::strcmp(text, "auto") == 0) return make_call(way);
     std::optional<Spec> spec;
     try {
@@ -70,7 +80,7 @@ STRETTO_VISIBLE const char* stretto_version(void) {
 }
 
 STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {
-  return without_exceptions([&]() -> int {
+  return answer([&]() -> int {
     const auto known = find_collective(collective == nullptr ? "" : collective);
     if (!known || spec == nullptr || length < 0) return mpi.err_arg;
     if (std::strcmp(spec, "auto") == 0) {
@@ -89,7 +99,7 @@ STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec,
 
 STRETTO_VISIBLE int stretto_choice(const char* collective, RawComm comm, size_t bytes, char* spec,
                                    int length) {
-  return without_exceptions([&]() -> int {
+  return answer([&]() -> int {
     const auto known = find_call(collective == nullptr ? "" : collective);
     if (!known || spec == nullptr || length < 1) return mpi.err_arg;
     std::string chosen = to_string(Spec{});
@@ -112,7 +122,7 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, RawComm comm, size_t 
 }
 
 STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size_t least_bytes) {
-  return without_exceptions([&]() -> int {
+  return answer([&]() -> int {
     const auto known = find_collective(collective == nullptr ? "" : collective);
     if (!known || spec == nullptr) return mpi.err_arg;
     if (!session.active) return mpi.err_other;
@@ -130,7 +140,7 @@ STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size
 
 STRETTO_VISIBLE int stretto_know_operation(RawOp op, RawDatatype datatype, const char* type,
                                            const char* operation) {
-  return without_exceptions([&]() -> int {
+  return answer([&]() -> int {
     if (type == nullptr || operation == nullptr) return mpi.err_arg;
     const kernels::Function kernel = find_short_kernel(type, operation);
     if (kernel == nullptr) return mpi.err_arg;
