@@ -85,10 +85,8 @@ function(stretto_import_mpi abi mpicc)
 
   add_library(stretto_mpi_headers_${abi} INTERFACE)
   target_include_directories(stretto_mpi_headers_${abi} SYSTEM INTERFACE ${include_dirs})
-  string(TOUPPER "STRETTO_ABI_${abi}" definition)
   # The C++ bindings, gone from MPI since 3.0, would drag in symbols of a libmpi_cxx.
-  target_compile_definitions(stretto_mpi_headers_${abi} INTERFACE ${definition} ${definitions} OMPI_SKIP_MPICXX
-                             MPICH_SKIP_MPICXX)
+  target_compile_definitions(stretto_mpi_headers_${abi} INTERFACE ${definitions} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   add_library(stretto_mpi_${abi} INTERFACE)
   target_link_directories(stretto_mpi_${abi} INTERFACE ${library_dirs})
   target_link_libraries(stretto_mpi_${abi} INTERFACE stretto_mpi_headers_${abi} ${link_words})

@@ -97,8 +97,8 @@ def main() -> None:
         sys.exit(f"error: {table}: {error}")
     if unknown:
         print(
-            f"{table} says nothing of {', '.join(unknown)}, which an mpi.h declares: calls are passed on without "
-            "progress of what is outstanding; add each to its class",
+            f"{table} says nothing of {', '.join(unknown)}, which an mpi.h declares: calls are passed on "
+            "without progress of what is outstanding; add each to its class",
             file=sys.stderr,
         )
     if not output.exists() or output.read_text() != entries:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stretto for frameworks: collectives over groups of ranks without mpi.h, so that one binary works with
- * every MPI. The functions are in libstretto-openmpi and libstretto-mpich. A framework looks them up
- * (dlsym) in the one that the process has loaded with its MPI library.
+ * every MPI. The functions are in libstretto.so. A framework looks them up (dlsym) in the process, or loads
+ * that library beside an MPI library.
  *
  * All calls start without waiting and return a work, which is tested or waited for, and freed. Their
  * buffers must not change until it has ended. As in MPI, all ranks of a group start the same calls in the

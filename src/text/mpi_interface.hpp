@@ -9,11 +9,11 @@
 namespace stretto {
 
 /// The binary interfaces of MPI: of Open MPI, of MPICH and Intel MPI, and the standard ABI of MPI 5. A
-/// program is built for one of them, and each has a Stretto of its own.
+/// program is built for one of them.
 enum class Interface : std::uint8_t { openmpi, mpich, abi };
 constexpr std::array interfaces{Interface::openmpi, Interface::mpich, Interface::abi};
 
-/// Returns the name as in libstretto-NAME.so.
+/// Returns the name as STRETTO_INTERFACES has it (CMake), and as the measuring program is told.
 constexpr std::string_view name_of(Interface interface) {
   constexpr std::array<std::string_view, interfaces.size()> names{"openmpi", "mpich", "abi"};
   return names.at(static_cast<std::size_t>(interface));
