@@ -8,8 +8,8 @@ from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class Stretto(PythonPackage):
-    """Fast MPI collectives for unmodified programs: the preload object for the MPI of the spec, the
-    command `stretto exec`, and the tools that measure, tune and explain."""
+    """Fast MPI collectives for unmodified programs: the library that is preloaded, for the MPI of the
+    spec, the command `stretto exec`, and the tools that measure, tune and explain."""
 
     # There is no public address yet. In a clone, this makes the archive:
     #   git archive --prefix=stretto-0.1.0/ -o stretto-0.1.0.tar.gz HEAD
