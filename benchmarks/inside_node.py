@@ -27,7 +27,7 @@ def measure(name: str, program: str, options: argparse.Namespace) -> Sample:
     target = local_target(name, options.ranks)
     command = [
         "env",
-        f"LD_PRELOAD={paths.library(target.abi)}",
+        f"LD_PRELOAD={paths.library()}",
         "STRETTO_TABLE=none",
         "STRETTO_FABRIC=none",
         *([] if options.guard else ["STRETTO_ONLINE=0"]),

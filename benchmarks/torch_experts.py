@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import os
 import socket
 import sys
 import time
@@ -28,7 +27,6 @@ from torch_backends import seconds_of_slowest, with_interval
 
 import stretto.torch  # noqa: F401  registers the backend
 import torch
-from stretto.launch.environment import find_launch
 from stretto.support import paths
 from stretto.support.console import console_for
 from stretto.support.estimates import estimate_median, speedup
@@ -105,9 +103,7 @@ def forcing() -> Any:
     preloaded: Any = ctypes.CDLL(None)
     if hasattr(preloaded, "stretto_force"):
         return preloaded.stretto_force
-    launch = find_launch(os.environ)
-    assert launch is not None
-    return ctypes.CDLL(str(paths.library(launch.abi))).stretto_force
+    return ctypes.CDLL(str(paths.library())).stretto_force
 
 
 def time_step(model: Experts, tokens: torch.Tensor) -> tuple[float, float]:

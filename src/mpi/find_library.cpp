@@ -130,10 +130,10 @@ std::string load_mpi(const void* function) {
   const InterfaceFace* const face = found->interface ? face_of(*found->interface) : nullptr;
   if (face == nullptr) {
     library = nullptr;
-    return "the process uses " + found->path + ", of " +
-           (found->interface ? "the binary interface " + std::string(name_of(*found->interface)) +
+    return "the process uses " + found->path +
+           (found->interface ? ", of the binary interface " + std::string(name_of(*found->interface)) +
                                    ", for which this Stretto was not built"
-                             : "a binary interface that Stretto does not know");
+                             : ", of a binary interface that Stretto does not know");
   }
   library = found->handle.release();
   if (const char* const missing = face->bind(mpi_symbol)) {

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of every interface, started as users start it: plain `stretto run` and `stretto exec`.
-
-Either preloads all objects where it cannot know better, so those for other interfaces are in the
-process, too.
-"""
+"""A program of every interface, started as users start it: plain `stretto run` and `stretto exec`."""
 
 from __future__ import annotations
 
@@ -83,8 +79,8 @@ def test_exec(started: list[str], tmp_path: Path) -> None:
     assert "by Stretto" in said
 
 
-def test_exec_that_knows_nothing(started: list[str], tmp_path: Path) -> None:
-    """Behind a shell, whose own needs say nothing of the program's, every object is preloaded."""
+def test_exec_of_a_shell(started: list[str], tmp_path: Path) -> None:
+    """Which has no MPI itself, and starts what has."""
     *launcher, program = started
     said = start([*launcher, STRETTO, "exec", "--summary", "sh", "-c", f"{program}; exit $?"], tmp_path)
     assert "right" in said.splitlines()

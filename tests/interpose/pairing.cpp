@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for every pairing of a Stretto with an MPI library: collectives of each form, with a datatype and
+// A program for every MPI library: collectives of each form, with a datatype and
 // an operation of its own. Argument `beside` FILE: loads another MPI library first, which nobody calls.
 #include <dlfcn.h>
 #include <mpi.h>

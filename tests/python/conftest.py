@@ -52,7 +52,7 @@ class Runner:
     def told_that_cores_are(self, what: str) -> dict[str, Any]:
         """For `run`: what ranks are told of how long they waited for their cores, `idle` or `busy`."""
         tool = self.compiled("core_time_tool.c", "-shared", "-fPIC", "-ldl")
-        return {"preload": f"{library(self.abi)}:{tool}", "CORE_TIME": what}
+        return {"preload": f"{library()}:{tool}", "CORE_TIME": what}
 
     def variables(self, values: dict[str, str]) -> list[str]:
         if self.abi == "openmpi":
@@ -77,7 +77,7 @@ class Runner:
         """
         program = program or [str(self.compiled("probe.cpp"))]
         # Of this process's, too: what makes MPICH's ranks yield (tests/conftest.py).
-        preloads = f"{preload or library(self.abi)}:{os.environ['LD_PRELOAD']}"
+        preloads = f"{preload or library()}:{os.environ['LD_PRELOAD']}"
         # What one job finds out must not change what the next one does, unless a test says so.
         # And the first calls on any communicator are Stretto's.
         values = {"LD_PRELOAD": preloads, "STRETTO_FABRIC": "none", "_STRETTO_YOUTH": "0", **settings}
@@ -115,17 +115,16 @@ class Runner:
 
 @dataclass(frozen=True)
 class MeasuringProgram:
-    """A script that stands for the measuring program of either MPI. A test says what it does."""
+    """A script that stands for the measuring program. A test says what it does."""
 
     folder: Path
 
     def let_run(self, script: str) -> None:
         """It runs a script of the shell, which finds this folder in $HERE."""
         here = f"HERE={shlex.quote(str(self.folder))}"
-        for abi in ("openmpi", "mpich"):
-            file = self.folder / f"stretto-bench-{abi}"
-            file.write_text(f"#!/bin/sh\n{here}\n{script}\n", encoding="utf-8")
-            file.chmod(0o755)
+        file = self.folder / "stretto-bench"
+        file.write_text(f"#!/bin/sh\n{here}\n{script}\n", encoding="utf-8")
+        file.chmod(0o755)
 
     def let_print(self, *events: dict[str, Any], then: str = "exit 0") -> None:
         """It prints events, and ends by commands of the shell."""

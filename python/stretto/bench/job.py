@@ -93,7 +93,7 @@ def measuring_job(
 
     `variables`: those of its environment that are to be set or, with None, unset.
     """
-    program = [str(paths.bench_program(target.abi)), "--serve", "yes"]
+    program = [str(paths.bench_program()), target.abi, "--serve", "yes"]
     program += ["--forms", ",".join(forms), "--type", element]
     # Tuning tables must not influence what is measured here.
     environment = {"STRETTO_TABLE": "none"} | (OPEN_MPI_CHOICE if target.abi == "openmpi" else {})

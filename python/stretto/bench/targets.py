@@ -205,7 +205,7 @@ def observe(
     Returns what `read` returned and the launcher's exit status, or None if it did not end by itself. A run
     that takes more than `most_seconds` is ended, since a launcher may not notice that a rank is lost.
     """
-    program = [str(paths.bench_program(target.abi)), *arguments]
+    program = [str(paths.bench_program()), target.abi, *arguments]
     variables = OPEN_MPI_CHOICE if target.abi == "openmpi" and _may_take_by_name(arguments) else {}
     with (
         measuring_environment(variables),

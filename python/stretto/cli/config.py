@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from stretto.support import paths
-from stretto.support.errors import StrettoError
 
 
 def config(
@@ -22,12 +21,6 @@ def config(
     libs: Annotated[
         bool, typer.Option("--libs", help="The linker's options, which go before the MPI library.")
     ] = False,
-    mpi: Annotated[
-        str | None, typer.Option(metavar="|".join(paths.ABIS), help="The binary interface, for --libs.")
-    ] = None,
 ) -> None:
-    """Print how to link: mpicc.mpich app.c $(stretto config --cflags --libs --mpi mpich)."""
-    if libs and mpi is None:
-        raise StrettoError(f"--libs: name the MPI: --mpi {' or --mpi '.join(paths.ABIS)}")
-    linker = mpi if libs else None
-    print(*paths.build_words(cmake=cmake_dir, pkgconfig=pkgconfig_dir, compiler=cflags, linker=linker))
+    """Print how to link: mpicc app.c $(stretto config --cflags --libs)."""
+    print(*paths.build_words(cmake=cmake_dir, pkgconfig=pkgconfig_dir, compiler=cflags, linker=libs))

@@ -67,13 +67,13 @@ def check_installs(installs: Sequence[Install]) -> Iterator[Finding]:
             yield Finding(Verdict.ABSENT, flavor.label, f"not found; get it with: {mpi.HOW_TO_GET[flavor]}")
 
 
-def check_library(abi: str) -> Finding:
-    """Check that a shared object exists, can be preloaded, and loads no MPI library itself."""
-    what = f"libstretto-{abi}.so"
-    library = paths.find_library(abi)
+def check_library() -> Finding:
+    """Check that the library exists, can be preloaded, and loads no MPI library itself."""
+    what = "libstretto.so"
+    library = paths.find_library()
     if library is None:
-        detail = f"not in {paths.library_folders()[0]}; install mpicc of that MPI, then Stretto again"
-        return Finding(Verdict.ABSENT, what, detail)
+        detail = f"not in {paths.library_folders()[0]}; install the mpicc of an MPI, then Stretto again"
+        return Finding(Verdict.BAD, what, detail)
     # The dynamic loader ignores a preload that it cannot load, so look at what the process has mapped.
     show = subprocess.run(
         [sys.executable, "-S", "-c", "print(open('/proc/self/maps').read())"],
@@ -335,11 +335,10 @@ def check_tables() -> Iterator[Finding]:
 def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]]:
     """All findings, and the MPIs under which programs can be run: none if something is wrong."""
     installs = mpi.installs()
-    libraries = {abi: check_library(abi) for abi in paths.ABIS}
     findings = [
         check_core(),
         *check_installs(installs),
-        *libraries.values(),
+        check_library(),
         check_command(),
         *check_mpi4py(installs),
         *check_frameworks(),
@@ -351,8 +350,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]
         *check_variables(environment),
         *check_tables(),
     ]
-    served = [one.flavor for one in installs if libraries[one.flavor.abi].verdict is Verdict.GOOD]
+    served = [one.flavor for one in installs]
     if not served:
-        detail = "no MPI library is found together with the shared object for it"
-        findings.append(Finding(Verdict.BAD, "stretto run", detail))
+        findings.append(Finding(Verdict.BAD, "stretto run", "no MPI library is found"))
     return findings, [] if any(finding.verdict is Verdict.BAD for finding in findings) else served

@@ -38,18 +38,8 @@ class Group:
 class Installation:
     """Where this Stretto is."""
 
-    libraries: Sequence[Path]
+    library: Path
     command: Path | None
-
-    @property
-    def preload(self) -> str:
-        """The value of LD_PRELOAD: each Stretto lets pass by what is not for its MPI library."""
-        return ":".join(map(str, self.libraries))
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the libraries."""
-        return self.libraries[0].parent
 
     @property
     def exec(self) -> str:
@@ -59,15 +49,16 @@ class Installation:
     def binds(self, separator: str) -> list[str]:
         """What a container must see, under the names that it has outside, for no change."""
         return [
-            f"{one}{separator}{one}{separator}ro" for one in (self.folder, self.command) if one is not None
+            f"{one}{separator}{one}{separator}ro"
+            for one in (self.library.parent, self.command)
+            if one is not None
         ]
 
 
 def find_installation() -> Installation:
     """This installation. Raises StrettoError if its paths cannot stand in LD_PRELOAD or in a shell's line."""
-    libraries = [one for one in map(paths.find_library, paths.ABIS) if one is not None]
-    found = Installation(libraries or [paths.library(paths.ABIS[0])], paths.find_command())
-    for path in (found.folder, found.command):
+    found = Installation(paths.library(), paths.find_command())
+    for path in (found.library.parent, found.command):
         wrong = re.search(r"[^\w@%+=./-]", str(path or ""), re.ASCII)
         if wrong:
             raise StrettoError(
@@ -79,7 +70,7 @@ def find_installation() -> Installation:
 
 def slurm_groups(here: Installation) -> list[Group]:
     """The lines for Slurm."""
-    known = f"*:{here.libraries[0]}:*"
+    known = f"*:{here.library}:*"
     return [
         Group("Behind srun. No set-up is needed.", [f"srun -n 8 {here.exec} ./solver"]),
         Group(
@@ -89,7 +80,7 @@ def slurm_groups(here: Installation) -> list[Group]:
                 'case ":$LD_PRELOAD:" in',
                 f"{known}) ;;",
                 "*)",
-                f'    echo "export LD_PRELOAD=${{LD_PRELOAD:+$LD_PRELOAD:}}{here.preload}"',
+                f'    echo "export LD_PRELOAD=${{LD_PRELOAD:+$LD_PRELOAD:}}{here.library}"',
                 # Else programs that are built with the address sanitizer refuse to start.
                 '    echo "export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" ;;',
                 "esac",
@@ -114,14 +105,14 @@ def container_groups(here: Installation) -> list[Group]:
             "The same for job scripts that stay as they are.",
             [
                 f'export APPTAINER_BIND="{binds}${{APPTAINER_BIND:+,$APPTAINER_BIND}}"',
-                f"export APPTAINERENV_LD_PRELOAD={here.preload}",
+                f"export APPTAINERENV_LD_PRELOAD={here.library}",
             ],
         ),
         Group(
             "The same for Singularity.",
             [
                 f'export SINGULARITY_BIND="{binds}${{SINGULARITY_BIND:+,$SINGULARITY_BIND}}"',
-                f"export SINGULARITYENV_LD_PRELOAD={here.preload}",
+                f"export SINGULARITYENV_LD_PRELOAD={here.library}",
             ],
         ),
         Group(
@@ -134,7 +125,7 @@ def container_groups(here: Installation) -> list[Group]:
         ),
         Group(
             "Programs in the image, without stretto exec.",
-            [f"docker run --ipc=host {volumes} -e LD_PRELOAD={here.preload} image mpirun -np 8 ./solver"],
+            [f"docker run --ipc=host {volumes} -e LD_PRELOAD={here.library} image mpirun -np 8 ./solver"],
         ),
     ]
 

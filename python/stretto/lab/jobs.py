@@ -125,7 +125,7 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     variables = mpi4py_settings(install.launcher, os.environ) | variables
     if job.stretto or job.specs:
         variables |= stretto_variables(os.environ, specs=job.specs)
-        variables |= preload_variables(paths.preloads(install.flavor.abis), os.environ)
+        variables |= preload_variables(paths.library(), os.environ)
     variables |= job.variables
     options = rank_options(install.flavor, variables)
     return Command([*base.argv, *options, *job.program], {**parts, **base.environment})

@@ -28,13 +28,8 @@ class Flavor(Enum):
 
     @property
     def abi(self) -> str:
-        """The binary interface, which selects the shared object."""
+        """The binary interface of programs that its mpicc builds."""
         return "openmpi" if self in (Flavor.OPENMPI4, Flavor.OPENMPI5) else "mpich"
-
-    @property
-    def abis(self) -> tuple[str, ...]:
-        """The binary interfaces for which programs may be built that run on it, the usual one first."""
-        return (self.abi, "abi") if self in (Flavor.MPICH5, Flavor.INTELMPI) else (self.abi,)
 
     @property
     def label(self) -> str:

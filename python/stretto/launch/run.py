@@ -31,28 +31,27 @@ _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
 # What stays behind Stretto: MPI libraries, whose functions would be found first, and other Strettos.
-_STAYS_BEHIND = re.compile(r"(?:libmpi|libmpich|libmpi_abi)\.so|libstretto-")
+_STAYS_BEHIND = re.compile(r"(?:libmpi|libmpich|libmpi_abi)\.so|libstretto")
 # The sanitizer refuses to start where any library is preloaded before it. It works there all the same: it
 # still comes before the libraries whose functions it replaces, and Stretto has none of these.
 _SANITIZER_OPTIONS = "ASAN_OPTIONS"
 _ANY_ORDER = "verify_asan_link_order=0"
 
 
-def preload_value(libraries: Sequence[Path], existing: str) -> str:
-    """The value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, then the libraries.
+def preload_value(library: Path, existing: str) -> str:
+    """The value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, then the library.
 
     A tool in front sees each call of the program once; from behind it would miss those that Stretto handles.
     """
-    own = list(map(str, libraries))
-    others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry not in own]
+    others = [entry for entry in existing.replace(" ", ":").split(":") if entry not in ("", str(library))]
     behind = [entry for entry in others if _STAYS_BEHIND.match(Path(entry).name)]
-    return ":".join([*(entry for entry in others if entry not in behind), *own, *behind])
+    return ":".join([*(entry for entry in others if entry not in behind), str(library), *behind])
 
 
-def preload_variables(libraries: Sequence[Path], environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that put the libraries under a program, beside what the environment preloads."""
+def preload_variables(library: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that put the library under a program, beside what the environment preloads."""
     return {
-        "LD_PRELOAD": preload_value(libraries, environment.get("LD_PRELOAD", "")),
+        "LD_PRELOAD": preload_value(library, environment.get("LD_PRELOAD", "")),
         _SANITIZER_OPTIONS: in_any_order(environment.get(_SANITIZER_OPTIONS, "")),
     }
 
@@ -267,7 +266,7 @@ def build_command(
     given |= mpi4py_settings(start.launcher, start.environment)
     if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
-    given |= preload_variables(paths.preloads(flavor.abis), start.environment)
+    given |= preload_variables(paths.library(), start.environment)
     tail = sanitizers_in_any_order(flavor, tail, given)
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
 
@@ -287,8 +286,7 @@ def _by_environment(
     variables = dict(variables)
     if flavor and "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
-    strettos = paths.preloads(flavor.abis if flavor else paths.ABIS)
-    variables |= preload_variables(strettos, start.environment)
+    variables |= preload_variables(paths.library(), start.environment)
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.
     return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]

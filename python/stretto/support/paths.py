@@ -5,14 +5,10 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Sequence
 from pathlib import Path
 
 import stretto
 from stretto.support.errors import StrettoError
-
-ABIS = ("openmpi", "mpich", "abi")
-"""The binary interfaces: of Open MPI, of MPICH and Intel MPI, and the standard ABI of MPI 5."""
 
 
 def library_folders() -> list[Path]:
@@ -31,36 +27,24 @@ def _find(name: str) -> Path | None:
     return None
 
 
-def find_library(abi: str) -> Path | None:
-    """The shared object to preload for a binary interface, or None if this installation has none."""
-    return _find(f"libstretto-{abi}.so")
+def find_library() -> Path | None:
+    """The shared object to preload, or None if this installation has none."""
+    return _find("libstretto.so")
 
 
 def _require(name: str) -> Path:
     found = _find(name)
     if found is None:
         raise StrettoError(
-            f"{library_folders()[0] / name} does not exist: Stretto was built without that MPI; install its "
+            f"{library_folders()[0] / name} does not exist: Stretto was built without any MPI; install an "
             f"mpicc and install Stretto again, or set STRETTO_LIB_DIR to the folder that has it"
         )
     return found
 
 
-def library(abi: str) -> Path:
-    """The shared object to preload for a binary interface. Raises StrettoError if there is none."""
-    if abi not in ABIS:
-        raise StrettoError(f"no binary interface is called {abi!r}; there are {', '.join(ABIS)}")
-    return _require(f"libstretto-{abi}.so")
-
-
-def preloads(abis: Sequence[str]) -> list[Path]:
-    """The shared objects to preload for programs that may be built for any of these binary interfaces.
-
-    A Stretto that is not for the MPI library of a process lets calls pass by to the next one. The first one
-    must be there; StrettoError is raised if not.
-    """
-    others = [path for path in map(find_library, abis[1:]) if path is not None]
-    return [library(abis[0]), *others]
+def library() -> Path:
+    """The shared object to preload, for every MPI. Raises StrettoError if there is none."""
+    return _require("libstretto.so")
 
 
 def find_command() -> Path | None:
@@ -70,9 +54,9 @@ def find_command() -> Path | None:
     return next((folder / "stretto" for folder in folders if (folder / "stretto").is_file()), None)
 
 
-def bench_program(abi: str) -> Path:
-    """The measuring program for a binary interface. Raises StrettoError if there is none."""
-    return _require(f"stretto-bench-{abi}")
+def bench_program() -> Path:
+    """The measuring program, whose first argument is the binary interface. Raises StrettoError if missing."""
+    return _require("stretto-bench")
 
 
 def find_simulate_program() -> Path | None:
@@ -117,20 +101,20 @@ def compile_flags() -> list[str]:
     return [f"-I{_package_folder('include')}"]
 
 
-def link_flags(abi: str) -> list[str]:
+def link_flags() -> list[str]:
     """The linker's flags. They go before the MPI library, whose functions must come second."""
-    folder = library(abi).parent
+    folder = library().parent
     # As in cmake/stretto.pc.in.
-    return [f"-L{folder}", f"-Wl,--no-as-needed,-lstretto-{abi}", f"-Wl,-rpath,{folder}"]
+    return [f"-L{folder}", "-Wl,--no-as-needed,-lstretto", f"-Wl,-rpath,{folder}"]
 
 
-def build_words(*, cmake: bool, pkgconfig: bool, compiler: bool, linker: str | None) -> list[str]:
-    """The words that `stretto config` prints. `linker`: the binary interface; None for no flags."""
+def build_words(*, cmake: bool, pkgconfig: bool, compiler: bool, linker: bool) -> list[str]:
+    """The words that `stretto config` prints."""
     words = [
         *([str(cmake_folder())] if cmake else []),
         *([str(pkgconfig_folder())] if pkgconfig else []),
         *(compile_flags() if compiler else []),
-        *(link_flags(linker) if linker is not None else []),
+        *(link_flags() if linker else []),
     ]
     if not words:
         raise StrettoError("config: say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs")

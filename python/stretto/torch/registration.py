@@ -39,7 +39,7 @@ class _Job:
         self.extension = _load(built_extension())
         load_mpi(launch.abi)
         if not self.extension.load(0):
-            library = ctypes.CDLL(str(paths.library(launch.abi)))
+            library = ctypes.CDLL(str(paths.library()))
             self.extension.load(library._handle)
         try:
             self.place: tuple[int, int, int, int] = self.extension.begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -368,6 +369,7 @@ def test_the_program_gets_the_options_and_no_other_choice(
     sizes = ("--sizes", "8,1KiB..4KiB:4", "--in-place", "both", "--type", "double", "--repetitions", "20")
     invoke("--specs", "native, ring,native", *sizes, *OWN)
     arguments = program.arguments
+    assert arguments.startswith("openmpi ")
     assert "--collective allreduce --specs native,ring --sizes 8,1024,4096 " in arguments
     assert "--in-place both --root 0 --type double " in arguments
     assert "--repetitions 20 " in arguments
@@ -663,10 +665,10 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
             bench_targets.measure(target, arguments, ignore)
 
 
-def test_every_interface_that_was_built_has_a_program() -> None:
-    for abi in paths.ABIS:
-        if paths.find_library(abi):
-            assert os.access(paths.bench_program(abi), os.X_OK)
+def test_the_program_wants_an_interface() -> None:
+    ran = subprocess.run([paths.bench_program()], capture_output=True, text=True)
+    wrong = "stretto-bench: the first argument names the binary interface: openmpi, mpich or abi\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", wrong)
 
 
 def test_python_is_no_launcher() -> None:

@@ -327,7 +327,7 @@ def test_a_rank_that_dies(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    real = paths.bench_program(name)
+    real = paths.bench_program()
     mortal = tmp_path / "mortal"
     mortal.write_text(
         "#!/bin/sh\n"
@@ -335,7 +335,7 @@ def test_a_rank_that_dies(
         f'exec {real} "$@"\n'
     )
     mortal.chmod(0o755)
-    monkeypatch.setattr(paths, "bench_program", lambda _abi: mortal)
+    monkeypatch.setattr(paths, "bench_program", lambda: mortal)
     assert "program ended early" in complaint(output, "--mpi", name, "--np", "2", "--budget", "30s")
     capfd.readouterr()
 

@@ -23,8 +23,7 @@ COMMANDS = ["run", "lib", "config", "doctor", "lab", "bench", "algorithms", "ver
 
 @pytest.fixture
 def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for abi in paths.ABIS:
-        (tmp_path / f"libstretto-{abi}.so").touch()
+    (tmp_path / "libstretto.so").touch()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
     return tmp_path
 
@@ -104,11 +103,11 @@ def test_the_help_tells_of_exit_statuses() -> None:
     ],
 )
 def test_exit_statuses(error: BaseException, status: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_abi: str) -> Path:
+    def fail() -> Path:
         raise error
 
     monkeypatch.setattr(paths, "library", fail)
-    ended = CliRunner().invoke(app, ["lib", "openmpi"])
+    ended = CliRunner().invoke(app, ["lib"])
     assert (ended.exit_code, ended.stderr) == (status, said)
 
 
@@ -138,32 +137,28 @@ def test_the_options_of_run(
     assert seen["line"] == ["mpirun", "--spec"]
 
 
-@pytest.mark.parametrize("abi", paths.ABIS)
-def test_lib_prints_the_path(abi: str, libraries: Path) -> None:
-    shown = CliRunner().invoke(app, ["lib", abi])
-    assert (shown.exit_code, shown.output) == (0, f"{libraries}/libstretto-{abi}.so\n")
+def test_lib_prints_the_path(libraries: Path) -> None:
+    shown = CliRunner().invoke(app, ["lib"])
+    assert (shown.exit_code, shown.output) == (0, f"{libraries}/libstretto.so\n")
 
 
-@pytest.mark.parametrize("abi", paths.ABIS)
-def test_config_puts_what_belongs_together_on_one_line(abi: str, libraries: Path) -> None:
-    shown = CliRunner().invoke(app, ["config", "--libs", "--mpi", abi, "--cflags"])
+def test_config_puts_what_belongs_together_on_one_line(libraries: Path) -> None:
+    shown = CliRunner().invoke(app, ["config", "--libs", "--cflags"])
     assert shown.exit_code == 0
     assert shown.output.count("\n") == 1
     header, folder, library, where = shown.output.split()
     assert (Path(header.removeprefix("-I")) / "stretto" / "stretto.h").is_file()
     assert folder == f"-L{libraries}"
-    assert f"-lstretto-{abi}" in library.split(",")
+    assert "-lstretto" in library.split(",")
     assert where == f"-Wl,-rpath,{libraries}"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi, mpich, abi"),
-        (["lib"], "ABI"),
+        (["lib", "openmpi"], "openmpi"),
         (["config"], "say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs"),
-        (["config", "--libs"], "--libs: name the MPI: --mpi openmpi or --mpi mpich"),
-        (["config", "--libs", "--mpi", "lam"], "no binary interface is called 'lam'"),
+        (["config", "--libs", "--mpi", "mpich"], "--mpi"),
         (["nonsense"], "nonsense"),
         (["--nonsense"], "--nonsense"),
         (["run", "mpirun", "-np", "2", "a"], "there is no --"),
@@ -189,8 +184,8 @@ def test_errors_are_one_line(arguments: list[str], message: str) -> None:
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
-    with pytest.raises(StrettoError, match=f"{tmp_path}/stretto-bench-mpich does not exist"):
-        paths.bench_program("mpich")
+    with pytest.raises(StrettoError, match=f"{tmp_path}/stretto-bench does not exist"):
+        paths.bench_program()
 
 
 def test_module_and_program_are_the_same() -> None:
@@ -203,7 +198,7 @@ def test_module_and_program_are_the_same() -> None:
     ("arguments", "line"),
     [
         ("['show', 'ring', '--ranks', '5']", "stretto: show: the compiled module cannot be loaded"),
-        ("['lib', 'none']", "stretto: no binary interface is called 'none'"),
+        ("['config']", "stretto: config: say what to print"),
     ],
 )
 def test_without_the_compiled_module_its_commands_say_so(arguments: str, line: str) -> None:

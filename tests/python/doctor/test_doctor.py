@@ -22,7 +22,7 @@ from stretto.launch.mpi import Flavor
 def compiled(folder: Path, *libraries: str) -> None:
     (folder / "empty.c").write_text("int stretto_stand_in;\n")
     argv = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", str(folder / "empty.c"), *libraries]
-    subprocess.run([*argv, "-o", str(folder / "libstretto-openmpi.so")], check=True)
+    subprocess.run([*argv, "-o", str(folder / "libstretto.so")], check=True)
 
 
 @pytest.fixture
@@ -33,19 +33,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_good_library(folder: Path) -> None:
     compiled(folder)
-    finding = checks.check_library("openmpi")
-    assert finding == Finding(Verdict.GOOD, "libstretto-openmpi.so", f"{folder}/libstretto-openmpi.so")
+    finding = checks.check_library()
+    assert finding == Finding(Verdict.GOOD, "libstretto.so", f"{folder}/libstretto.so")
 
 
 def test_a_library_that_is_missing(folder: Path) -> None:
-    finding = checks.check_library("mpich")
-    assert finding.verdict is Verdict.ABSENT
+    finding = checks.check_library()
+    assert finding.verdict is Verdict.BAD
     assert str(folder) in finding.detail
 
 
 def test_a_library_that_cannot_be_loaded(folder: Path) -> None:
-    (folder / "libstretto-openmpi.so").write_text("nothing")
-    finding = checks.check_library("openmpi")
+    (folder / "libstretto.so").write_text("nothing")
+    finding = checks.check_library()
     assert finding.verdict is Verdict.BAD
     assert "cannot be preloaded" in finding.detail
 
@@ -54,7 +54,7 @@ def test_a_library_that_brings_an_mpi(folder: Path) -> None:
     launcher = mpi.identify("mpirun.openmpi")
     assert launcher is not None
     compiled(folder, str(mpi.find_libmpi(launcher)))
-    finding = checks.check_library("openmpi")
+    finding = checks.check_library()
     assert finding.verdict is Verdict.BAD
     assert "brings libmpi.so.40" in finding.detail
 
@@ -239,23 +239,39 @@ def test_remedies(failed: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert f"; {remedy}" in finding.detail
 
 
-def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     compiled(folder)
+    only = mpi.find_install("openmpi")
+    monkeypatch.setattr(mpi, "installs", lambda: [only])
     report = examine_all()
     assert report.served
     print_report(report)
     output = capsys.readouterr().out
-    assert "Stretto is ready for Open MPI 4" in output
+    assert "Stretto is ready for Open MPI 4:" in output
     assert "mpirun.openmpi" in output
-    # The shared object for MPICH is missing.
-    assert "Not for MPICH 4" in output.replace("Open MPI 5, ", "")
+    assert "Not for Open MPI 5, MPICH 4, MPICH 5, Intel MPI" in output
     assert "STRETTO_MPI_PREFIXES" in output
 
 
-def test_the_report_when_nothing_can_be_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("has_mpi", "reason"),
+    [(True, "wrong libstretto.so not in"), (False, "wrong stretto run no MPI library is found")],
+)
+def test_the_report_when_nothing_can_be_run(
+    has_mpi: bool,
+    reason: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [mpi.find_install("openmpi")] if has_mpi else []
+    monkeypatch.setattr(mpi, "installs", lambda: found)
     report = examine_all()
     assert not report.served
     print_report(report)
     text = " ".join(capsys.readouterr().out.split())  # long paths break the lines
-    assert "no MPI library is found together with the shared object for it" in text
+    assert reason in text
+    assert "Stretto is not ready" in text
     assert list(folder.iterdir()) == []

@@ -18,7 +18,7 @@ def test_the_report_as_json() -> None:
     assert {"openmpi", "mpich"} <= set(report["ready_for"])
     found = {finding["what"]: finding for finding in report["findings"]}
     assert found["Open MPI 4"]["verdict"] == "good"
-    assert found["libstretto-abi.so"]["verdict"] == "good"
+    assert found["libstretto.so"]["verdict"] == "good"
     assert found["stretto exec"]["verdict"] == "good"
     assert report["choice"]
     for finding in [*report["findings"], *report["choice"], *report["network"]]:

@@ -19,7 +19,7 @@ from stretto.doctor.lines import Group, Installation, Place, lines_for
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
-HERE = Installation([Path("/opt/s/lib/libstretto-openmpi.so"), Path("/opt/s/lib/libstretto-mpich.so")], None)
+HERE = Installation(Path("/opt/s/lib/libstretto.so"), None)
 
 
 def text_of(groups: list[Group]) -> str:
@@ -48,27 +48,23 @@ def run_prolog(script: str, preloaded: str | None) -> str:
 @pytest.mark.parametrize(
     ("preloaded", "before"), [(None, ""), ("", ""), ("/x/liba.so", "/x/liba.so:"), ("/x /y", "/x /y:")]
 )
-def test_the_task_prolog_puts_all_strettos_behind_what_is_preloaded(
-    preloaded: str | None, before: str
-) -> None:
-    chain = f"{HERE.libraries[0]}:{HERE.libraries[1]}"
+def test_the_task_prolog_puts_stretto_behind_what_is_preloaded(preloaded: str | None, before: str) -> None:
     assert run_prolog(prolog_of(lines.slurm_groups(HERE)), preloaded).splitlines() == [
-        f"export LD_PRELOAD={before}{chain}",
+        f"export LD_PRELOAD={before}{HERE.library}",
         "export ASAN_OPTIONS=verify_asan_link_order=0",
     ]
 
 
 def test_the_task_prolog_prints_nothing_where_stretto_is_preloaded_already() -> None:
     script = prolog_of(lines.slurm_groups(HERE))
-    for preloaded in (HERE.preload, f"/x/liba.so:{HERE.preload}"):
+    for preloaded in (str(HERE.library), f"/x/liba.so:{HERE.library}"):
         assert run_prolog(script, preloaded) == ""
 
 
 @pytest.mark.parametrize("place", list(Place))
 def test_the_lines_name_this_installation(place: Place) -> None:
     text = text_of(lines_for(place))
-    for abi in paths.ABIS:
-        assert str(paths.library(abi)) in text
+    assert str(paths.library()) in text
     assert f"{paths.find_command()} exec ./solver" in text
     for named in re.findall(r"/[^\s:,\"*$]*stretto[^\s:,\"*$]*", text):
         assert Path(named).exists() or named == "/etc/slurm/stretto-prolog", named
@@ -84,7 +80,7 @@ def exported(groups: list[Group]) -> Iterator[tuple[str, str]]:
 def test_variables_of_containers() -> None:
     variables = dict(exported(lines.container_groups(HERE)))
     for name in ("APPTAINER", "SINGULARITY"):
-        assert variables[f"{name}ENV_LD_PRELOAD"] == HERE.preload
+        assert variables[f"{name}ENV_LD_PRELOAD"] == str(HERE.library)
         shown = subprocess.run(
             ["/bin/sh", "-c", f"export {name}_BIND={variables[f'{name}_BIND']}; echo ${name}_BIND"],
             env={f"{name}_BIND": "/data"},
@@ -109,7 +105,7 @@ def test_a_folder_that_cannot_be_named_is_refused(
 ) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    (folder / "libstretto-mpich.so").touch()
+    (folder / "libstretto.so").touch()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
     with pytest.raises(StrettoError, match="cannot stand in LD_PRELOAD"):
         lines_for(Place.SLURM)
@@ -117,10 +113,10 @@ def test_a_folder_that_cannot_be_named_is_refused(
 
 def test_only_what_is_there_is_preloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
-    with pytest.raises(StrettoError, match=r"libstretto-openmpi\.so does not exist"):
+    with pytest.raises(StrettoError, match=r"libstretto\.so does not exist"):
         lines_for(Place.SLURM)
-    (tmp_path / "libstretto-mpich.so").touch()
-    assert f':}}{tmp_path}/libstretto-mpich.so"' in text_of(lines_for(Place.SLURM))
+    (tmp_path / "libstretto.so").touch()
+    assert f':}}{tmp_path}/libstretto.so"' in text_of(lines_for(Place.SLURM))
 
 
 def test_lines_are_not_wrapped_and_stand_under_comments() -> None:

@@ -39,7 +39,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_requests_that_are_looked_at(program: Path, part: str, settings: dict[str, str]) -> None:
     install = mpi.find_install("mpich5")
-    variables = {"LD_PRELOAD": str(library("mpich")), "STRETTO_TABLE": "none", **settings}
+    variables = {"LD_PRELOAD": str(library()), "STRETTO_TABLE": "none", **settings}
     settings_of_ranks = [word for item in variables.items() for word in ("-genv", *item)]
     ran = subprocess.run(
         [str(install.launcher.path), *settings_of_ranks, "-n", "2", str(program), part],

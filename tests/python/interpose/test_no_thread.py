@@ -17,7 +17,7 @@ def run(mpi: Runner, refused: str, **settings: str) -> Ran:
     tool = mpi.compiled("no_thread_tool.c", "-shared", "-fPIC", "-ldl")
     return mpi.run(
         [str(mpi.compiled("no_thread.c"))],
-        preload=f"{library(mpi.abi)}:{tool}",
+        preload=f"{library()}:{tool}",
         ranks=3,
         more={"NO_THREAD": refused, "STRETTO_ALLREDUCE": "ring", **settings},
     )

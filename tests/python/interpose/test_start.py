@@ -54,7 +54,7 @@ def test_a_rank_without_the_preload_when_strict(mpi: Runner) -> None:
 
 @pytest.mark.parametrize(("ranks", "others"), [(2, [1]), (4, [2]), (4, [1, 3]), (4, [0]), (5, [2, 3])])
 def test_ranks_of_another_build(mpi: Runner, ranks: int, others: list[int], tmp_path: Path) -> None:
-    ours = library(mpi.abi)
+    ours = library()
     other = tmp_path / ours.name
     mark = re.compile(rb"(stretto build )[0-9a-f]{16}")
     other.write_bytes(mark.sub(rb"\1" + b"x" * 16, ours.read_bytes()))
@@ -70,7 +70,7 @@ def test_ranks_of_another_build(mpi: Runner, ranks: int, others: list[int], tmp_
 
 
 def late(mpi: Runner, tmp_path: Path, limit: str) -> tuple[Ran, bool]:
-    preload = f"{library(mpi.abi)}:{mpi.compiled('late_tool.c', '-shared', '-fPIC')}"
+    preload = f"{library()}:{mpi.compiled('late_tool.c', '-shared', '-fPIC')}"
     file = tmp_path / "stats.json"
     ran = mpi.run(
         [str(mpi.compiled("partly.c"))],

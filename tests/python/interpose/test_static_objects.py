@@ -79,7 +79,7 @@ def test_mpi_5_in(part: str, tmp_path: Path) -> None:
     program = tmp_path / "program"
     subprocess.run([*command, *of_program, *objects, "-o", program], check=True)
     for job in range(JOBS):
-        variables = {"LD_PRELOAD": str(library("mpich")), "STRETTO_TABLE": "none", **settings(tmp_path, job)}
+        variables = {"LD_PRELOAD": str(library()), "STRETTO_TABLE": "none", **settings(tmp_path, job)}
         of_ranks = [word for item in variables.items() for word in ("-genv", *item)]
         ran = subprocess.run(
             [str(install.launcher.path), *of_ranks, "-n", "2", str(program)],

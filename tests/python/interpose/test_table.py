@@ -112,7 +112,7 @@ def test_small_calls_look_at_the_table_too(mpi: Runner, mpi_name: str, tmp_path:
     # Without statistics, small calls need not look at their communicator.
     content = table(mpi_name, shape(4, 1, allreduce=[(0, "native"), (100, "ring:segments=2")]))
     file = written(tmp_path / "table.json", content)
-    preload = f"{library(mpi.abi)}:{mpi.compiled('counting_tool.c', '-shared', '-fPIC')}"
+    preload = f"{library()}:{mpi.compiled('counting_tool.c', '-shared', '-fPIC')}"
     program = [str(mpi.compiled("traced.c"))]
     for settings, seen in ({}, 3), ({"STRETTO_TABLE": file, "STRETTO_ONLINE": "0"}, 0):
         ran = mpi.run(program, ranks=4, preload=preload, more={**FOUR_NODES, **settings})

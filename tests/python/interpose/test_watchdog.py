@@ -21,7 +21,7 @@ RANKS = 3
 @pytest.mark.parametrize("spec", ["native", "ring"])
 def test_a_rank_that_computes(mpi: Runner, spec: str, tmp_path: Path) -> None:
     go = tmp_path / "go"
-    values = {"LD_PRELOAD": str(library(mpi.abi)), "STRETTO_WATCHDOG": "1s", "STRETTO_ALLREDUCE": spec}
+    values = {"LD_PRELOAD": str(library()), "STRETTO_WATCHDOG": "1s", "STRETTO_ALLREDUCE": spec}
     argv = [
         f"mpirun.{mpi.abi}",
         *mpi.variables(values),

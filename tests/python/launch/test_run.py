@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from stretto.launch import mpi, run
 from stretto.launch.mpi import Flavor
-from stretto.support import paths
 from stretto.support.errors import StrettoError
 
 VARIABLES = {"LD_PRELOAD": "/lib/libstretto.so", "STRETTO_ALLREDUCE": "ring:segments=4"}
@@ -78,11 +77,11 @@ def test_the_users_arguments_stay_in_order(
         ("/a.so /b.so", "/a.so:/b.so:/s.so"),
         ("/s.so:/a.so", "/a.so:/s.so"),
         ("/libmpi.so.40:/libmpiP.so:libmpich.so.12", "/libmpiP.so:/s.so:/libmpi.so.40:libmpich.so.12"),
-        ("/x/libstretto-abi.so:/a.so", "/a.so:/s.so:/x/libstretto-abi.so"),
+        ("/x/libstretto.so:/a.so", "/a.so:/s.so:/x/libstretto.so"),
     ],
 )
 def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
-    assert run.preload_value([Path("/s.so")], existing) == expected
+    assert run.preload_value(Path("/s.so"), existing) == expected
 
 
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -181,14 +180,12 @@ def test_mpi4py_never_takes_another_mpi(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def libraries(tmp_path: Path) -> Path:
-    """A folder with two shared objects that have the right names."""
+    """A folder with a shared object that has the right name."""
     folder = tmp_path / "lib"
     folder.mkdir()
     source = tmp_path / "empty.c"
     source.write_text("int stretto_stand_in;\n")
-    for abi in ("openmpi", "mpich"):
-        output = folder / f"libstretto-{abi}.so"
-        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", output], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", folder / "libstretto.so"], check=True)
     return folder
 
 
@@ -206,8 +203,9 @@ def stretto_run(
     )
 
 
-def open_mpi_and_mpich() -> list[tuple[str, str]]:
-    return [("mpirun.openmpi", "openmpi"), ("mpiexec.openmpi", "openmpi"), ("mpirun.mpich", "mpich")]
+open_mpi_and_mpich = pytest.mark.parametrize(
+    "launcher", ["mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich"]
+)
 
 
 SHOW = """#!/bin/sh
@@ -217,26 +215,26 @@ exit 5
 """
 
 
-@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+@open_mpi_and_mpich
 def test_ranks_get_everything_and_the_launcher_nothing(
-    launcher: str, abi: str, libraries: Path, tmp_path: Path
+    launcher: str, libraries: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "show"
     program.write_text(SHOW)
     program.chmod(0o755)
     arguments = ["--", launcher, "-np", "1", str(program), "a b", "-x", "--spec"]
     done = stretto_run(libraries, "--spec", "ring", *arguments)
-    expected = f"preload={libraries}/libstretto-{abi}.so allreduce=ring arguments=a b -x --spec"
+    expected = f"preload={libraries}/libstretto.so allreduce=ring arguments=a b -x --spec"
     assert expected in done.stdout.splitlines()
     assert "daemon preload" not in done.stdout
     assert done.returncode == 5
 
 
-@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
-def test_every_program_of_several(launcher: str, abi: str, libraries: Path) -> None:
+@open_mpi_and_mpich
+def test_every_program_of_several(launcher: str, libraries: Path) -> None:
     program = ["-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
     done = stretto_run(libraries, "--", launcher, *program, ":", *program)
-    assert done.stdout.count(f"preload={libraries}/libstretto-{abi}.so\n") == 2
+    assert done.stdout.count(f"preload={libraries}/libstretto.so\n") == 2
 
 
 def test_a_program_that_is_missing_is_the_launchers_to_report(libraries: Path) -> None:
@@ -258,14 +256,13 @@ def test_an_unknown_launcher_may_start_ranks_of_any_mpi(libraries: Path, tmp_pat
     srun.write_text('#!/bin/sh\nprintf "%s " "$@"\necho $A preload=$LD_PRELOAD $STRETTO_ALLREDUCE\n')
     srun.chmod(0o755)
     done = stretto_run(libraries, "--spec", "ring", "--", "env", "A=1", str(srun), "-n", "2", "./program")
-    both = f"{libraries}/libstretto-openmpi.so:{libraries}/libstretto-mpich.so"
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"-n 2 ./program 1 preload={both} ring\n"
+    assert done.stdout == f"-n 2 ./program 1 preload={libraries}/libstretto.so ring\n"
 
 
 @pytest.mark.parametrize("wrapper", ["env -u B STRETTO_BCAST=chain", "timeout -k 5 50 nice -n 1", "nohup"])
-@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
-def test_a_launcher_behind_a_wrapper(wrapper: str, launcher: str, abi: str, libraries: Path) -> None:
+@open_mpi_and_mpich
+def test_a_launcher_behind_a_wrapper(wrapper: str, launcher: str, libraries: Path) -> None:
     show = ["sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE $STRETTO_BCAST; exit 5"]
     line = [*wrapper.split(), launcher, "-np", "1", *show]
     done = stretto_run(libraries, "--spec", "ring", "--", *line)
@@ -275,7 +272,7 @@ def test_a_launcher_behind_a_wrapper(wrapper: str, launcher: str, abi: str, libr
             break
         done = stretto_run(libraries, "--spec", "ring", "--", *line)
     chain = " chain" if "chain" in wrapper else ""
-    assert f"preload={libraries}/libstretto-{abi}.so ring{chain}\n" in done.stdout
+    assert f"preload={libraries}/libstretto.so ring{chain}\n" in done.stdout
     assert done.returncode == 5
 
 
@@ -285,25 +282,7 @@ def test_a_launcher_that_a_wrapper_finds_elsewhere(libraries: Path, tmp_path: Pa
     mpirun.chmod(0o755)
     path = f"PATH={tmp_path}:{os.environ['PATH']}"
     done = stretto_run(libraries, "--", "env", path, "mpirun", "-np", "1", "sh", "-c", "echo $LD_PRELOAD")
-    assert f"{libraries}/libstretto-mpich.so\n" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("abis", "expected"),
-    [
-        (Flavor.OPENMPI4.abis, ["openmpi"]),
-        (Flavor.MPICH4.abis, ["mpich"]),
-        (Flavor.MPICH5.abis, ["mpich", "abi"]),
-        (Flavor.INTELMPI.abis, ["mpich", "abi"]),
-        (paths.ABIS, ["openmpi", "mpich", "abi"]),
-    ],
-)
-def test_which_strettos_are_preloaded(
-    abis: Sequence[str], expected: list[str], libraries: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STRETTO_LIB_DIR", str(libraries))
-    (libraries / "libstretto-abi.so").touch()
-    assert [path.name for path in paths.preloads(abis)] == [f"libstretto-{abi}.so" for abi in expected]
+    assert f"{libraries}/libstretto.so\n" in done.stdout
 
 
 @pytest.mark.parametrize("abi", ["openmpi", "mpich"])
@@ -312,7 +291,7 @@ def test_a_script_with_its_mpi_named(abi: str, libraries: Path, tmp_path: Path) 
     script.write_text(f"mpirun.{abi} -np 1 sh -c 'echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE'\nexit 5\n")
     line = ["env", "-u", "STRETTO_ALLREDUCE", "bash", str(script)]
     done = stretto_run(libraries, "--mpi", abi, "--spec", "ring", "--", *line)
-    assert f"preload={libraries}/libstretto-{abi}.so ring\n" in done.stdout
+    assert f"preload={libraries}/libstretto.so ring\n" in done.stdout
     assert done.returncode == 5
 
 
@@ -346,7 +325,7 @@ def test_an_srun_that_hands_nothing_on(
     line = ["--mpi", "mpich", "--", str(srun), *options, "true"]
     done = stretto_run(libraries, *line, environment=environment)
     if remedy is None:
-        assert done.stdout == f"preload={libraries}/libstretto-mpich.so\n"
+        assert done.stdout == f"preload={libraries}/libstretto.so\n"
     else:
         assert one_line(done).endswith(f"give srun {remedy}\n")
 
@@ -361,7 +340,7 @@ def test_nothing_after_the_double_dash(libraries: Path) -> None:
 
 def test_a_missing_library(tmp_path: Path) -> None:
     done = stretto_run(tmp_path, "--", "mpirun.openmpi", "-np", "1", "true")
-    assert f"{tmp_path}/libstretto-openmpi.so does not exist" in one_line(done)
+    assert f"{tmp_path}/libstretto.so does not exist" in one_line(done)
 
 
 @pytest.mark.parametrize(
@@ -378,10 +357,10 @@ def test_a_second_preload_is_refused(arguments: list[str], libraries: Path) -> N
 
 def test_a_preload_in_the_environment_stays(libraries: Path) -> None:
     other = str(libraries / "libtool.so")
-    (libraries / "libstretto-mpich.so").rename(other)
+    shutil.copy2(libraries / "libstretto.so", other)
     arguments = ["--", "mpirun.openmpi", "-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
     done = stretto_run(libraries, *arguments, environment={"LD_PRELOAD": other})
-    assert f"preload={other}:{libraries}/libstretto-openmpi.so\n" in done.stdout
+    assert f"preload={other}:{libraries}/libstretto.so\n" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -398,7 +377,7 @@ def test_a_preload_in_the_environment_stays(libraries: Path) -> None:
 def test_the_users_options_of_the_sanitizer_stay(flavor: Flavor, arguments: str, expected: str) -> None:
     order = "verify_asan_link_order=0"
     words = arguments.replace("ORDER", order).split()
-    given = run.preload_variables([Path("/s.so")], {"ASAN_OPTIONS": "own"})
+    given = run.preload_variables(Path("/s.so"), {"ASAN_OPTIONS": "own"})
     assert given["ASAN_OPTIONS"] == f"own:{order}"
     assert run.sanitizers_in_any_order(flavor, words, given) == expected.replace("ORDER", order).split()
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli import tune
-from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.tune.findings import CallKind
 
@@ -201,4 +200,3 @@ def test_a_small_tuning(name: str, tmp_path: Path) -> None:
         assert 64 in covered or f"{call}: no time was left" in text
         assert all(one["gain_low"] > 1.01 for one in measured[call] if one["spec"] != "native")
     assert str(output) in text
-    assert paths.bench_program(name).exists()
