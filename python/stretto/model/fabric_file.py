@@ -112,7 +112,7 @@ class FabricFile:
 
 
 def fabric_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder in which the library keeps fabric files (src/learn/fabrics/fabric_file.cpp); None: nowhere."""
+    """The folder of the library's fabric files (src/learn/fabrics/fabric_file.cpp); None: there is none."""
     places = (("STRETTO_CACHE", ""), ("XDG_CACHE_HOME", "stretto"), ("HOME", ".cache/stretto"))
     for variable, below in places:
         value = environment.get(variable, "")
