@@ -53,9 +53,7 @@ class Argument {
  public:
   explicit Argument(Core core) : core_(core) {}
   operator Real() const {
-    if constexpr (std::is_same_v<Real, Core>) {
-      return core_;
-    } else if constexpr (std::is_arithmetic_v<Core>) {
+    if constexpr (std::is_same_v<Real, Core> || std::is_arithmetic_v<Core>) {
       return core_;
     } else if constexpr (std::is_function_v<std::remove_pointer_t<Core>>) {
       return reinterpret_cast<Real>(reinterpret_cast<void (*)()>(core_));  // as the library calls it

@@ -31,7 +31,7 @@ using MPI_Aint = std::ptrdiff_t;
 using MPI_Count = std::int64_t;
 
 #ifndef MPI_SUCCESS
-constexpr int MPI_SUCCESS = 0;  // in every MPI (MPI 4.1, section 9.4)
+constexpr int MPI_SUCCESS = 0;  // NOLINT(readability-identifier-naming): in every MPI (MPI 4.1, section 9.4)
 #endif
 
 /// A handle as it is in a register or on the stack. Of MPICH's 32 bits, the upper half is undefined.

@@ -17,7 +17,7 @@ class Place {
  public:
   Place() = default;
   /// A word of ours.
-  Place(Handle* word) : at_(reinterpret_cast<std::byte*>(word)), width_(sizeof(Handle)) {}
+  Place(Handle* word) : at_(reinterpret_cast<std::byte*>(word)), width_(sizeof(std::uintptr_t)) {}
   /// An argument of the program, which may be null.
   static Place of_program(const void* argument) {
     Place place;
@@ -68,7 +68,7 @@ class Place {
   }
 
   std::byte* at_ = nullptr;
-  std::size_t width_ = sizeof(Handle);
+  std::size_t width_ = sizeof(std::uintptr_t);
 };
 
 /// A handle of ours, in memory as the program would have it.

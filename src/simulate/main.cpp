@@ -9,8 +9,6 @@
 //   --ping-pong yes  times messages between the first and the last rank, in place of collectives
 //
 // smpirun must run it without privatization: all ranks share the globals, and the C++ code relies on that.
-#include "mpi/mpi.hpp"
-
 #include <cstdlib>
 #include <iostream>
 #include <map>

@@ -57,6 +57,7 @@ using Requests = HandleList<::MPI_Request, MPI_Request>;
 
 #define STRETTO_REAL(name) STRETTO_ADAPTED(name)::real
 
+// NOLINTBEGIN(readability-identifier-naming): MPI's names
 namespace by_copies {
 int Startall(int count, MPI_Request* requests) {
   return STRETTO_REAL(Startall)(count, Requests(count, requests).data());
@@ -86,6 +87,7 @@ int Type_get_contents(MPI_Datatype datatype, int integers, int addresses, int da
                                          HandleList<::MPI_Datatype, MPI_Datatype>(datatypes, types).data());
 }
 }  // namespace by_copies
+// NOLINTEND(readability-identifier-naming)
 
 const char* bind(void* (*find)(const char* symbol)) {
   STRETTO_MPI_FUNCTIONS(STRETTO_BIND)
