@@ -52,10 +52,14 @@ int call_library(const Next& next, const ProgramCall& asked, const void* input, 
   return result;
 }
 
-/// Makes a call: by Stretto, or by the library.
-template <typename Next, typename... Arguments>
-int make_call(const Next& next, ProgramCall asked, bool is_left, Arguments... arguments) {
-  if (!is_left) {
+/// Makes a call: by Stretto, or by the library. record() returns its record. Apart from its entry, whose
+/// first look costs less without the room that all this needs.
+template <typename Next, typename Record, typename... Arguments>
+[[gnu::noinline]] int make_call(const Next& next, const Record& record, FirstLook& look,
+                                Arguments... arguments) {
+  ProgramCall asked = record();
+  asked.learning = std::move(look.learning);
+  if (!look.is_left) {
     if (const std::optional<int> result = carry_out(asked)) return *result;
   }
   const auto call_with = [&](const void* input, void* output) {
@@ -83,21 +87,20 @@ FirstLook first_look(const Way& way, Arguments... arguments) {
 
 // Defines allreduce(next, way, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
 // AllreduceNext<Rest...> is the type of `next`. Each is a part of its entry.
-#define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)                   \
-  template <typename Next, typename Count = int, typename... Rest>                                  \
-  [[gnu::always_inline]] inline int name(const Next& next, const Way& way, STRETTO_LIST parameters, \
-                                         Rest... rest) {                                            \
-    if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);                     \
-    FirstLook look = first_look<MpiFunction::name>(way, STRETTO_LIST arguments);                    \
-    if (look.result) return *look.result;                                                           \
-    if (look.is_plain) {                                                                            \
-      const BlockedScope elsewhere;                                                                 \
-      mark_communication_thread(false);                                                             \
-      return next(STRETTO_LIST arguments, rest...);                                                 \
-    }                                                                                               \
-    ProgramCall asked = record_of(MpiFunction::name, way, comm, STRETTO_LIST record);               \
-    asked.learning = std::move(look.learning);                                                      \
-    return make_call(next, std::move(asked), look.is_left, STRETTO_LIST arguments, rest...);        \
+#define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)                          \
+  template <typename Next, typename Count = int, typename... Rest>                                         \
+  [[gnu::always_inline]] inline int name(const Next& next, const Way& way, STRETTO_LIST parameters,        \
+                                         Rest... rest) {                                                   \
+    if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);                            \
+    FirstLook look = first_look<MpiFunction::name>(way, STRETTO_LIST arguments);                           \
+    if (look.result) return *look.result;                                                                  \
+    if (look.is_plain) {                                                                                   \
+      const BlockedScope elsewhere;                                                                        \
+      mark_communication_thread(false);                                                                    \
+      return next(STRETTO_LIST arguments, rest...);                                                        \
+    }                                                                                                      \
+    const auto make_record = [&] { return record_of(MpiFunction::name, way, comm, STRETTO_LIST record); }; \
+    return make_call(next, make_record, look, STRETTO_LIST arguments, rest...);                            \
   }
 STRETTO_COLLECTIVES(STRETTO_FUNCTION, Count)
 #undef STRETTO_FUNCTION
