@@ -4,7 +4,8 @@
     mpirun -np 8 python benchmarks/torch_backends.py --link-rate 200mbit --json backends.json
 
 25 MiB is a bucket of DistributedDataParallel. All ranks begin a call together. The time of a call is the
-slowest rank's. GLOO_SOCKET_IFNAME names the interface of gloo.
+slowest rank's. GLOO_SOCKET_IFNAME names the interface of gloo. With `--device cuda` the tensors are on a GPU,
+which all ranks of a node share.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ def time_call(group: Any, tensor: torch.Tensor) -> float:
     dist.barrier()
     began = time.perf_counter()
     dist.all_reduce(tensor, group=group)
+    if tensor.is_cuda:
+        torch.cuda.synchronize()  # gloo's result is there for the current stream only
     return seconds_of_slowest(time.perf_counter() - began)
 
 
-def measure(groups: dict[str, Any], kind: torch.dtype, size: int, repetitions: int) -> dict[str, list[float]]:
+def measure(groups: dict[str, Any], tensor: torch.Tensor, repetitions: int) -> dict[str, list[float]]:
     """Return seconds by backend. The backends take turns, and the order alternates."""
-    tensor = torch.zeros(size // kind.itemsize, dtype=kind)
     seconds: dict[str, list[float]] = {name: [] for name in groups}
     for group in groups.values():
         time_call(group, tensor)
@@ -109,6 +111,7 @@ def main() -> None:
     """Measure, print, and write the file."""
     parser = argparse.ArgumentParser(description="Compare the backends stretto and gloo within one job.")
     parser.add_argument("--sizes", type=parse_sizes, default=parse_sizes("4KiB,64KiB,1MiB,25MiB"))
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument(
         "--link-rate",
@@ -128,7 +131,11 @@ def main() -> None:
         {
             "type": str(kind).removeprefix("torch."),
             "bytes": bytes_,
-            "seconds": measure(groups, kind, bytes_, options.repetitions),
+            "seconds": measure(
+                groups,
+                torch.zeros(bytes_ // kind.itemsize, dtype=kind, device=options.device),
+                options.repetitions,
+            ),
         }
         for kind in TYPES
         for bytes_ in options.sizes
@@ -146,6 +153,7 @@ def main() -> None:
         if options.json:
             content = {
                 "torch": torch.__version__,
+                "device": options.device,
                 "ranks": size,
                 "ppn": ppn,
                 "link_rate": options.link_rate,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what staging by segments hides of the copies of device memory, with a stand-in driver whose copies
-// take a set time for each byte. In turns:
-//   link      the collective on host memory
+// Measures what staging by segments hides of the copies of device memory, by a GPU's driver or by a stand-in
+// whose copies take a set time for each byte. In turns:
+//   link      the collective on host memory, which is pinned
 //   copy      the input to the host, alone
 //   whole     the input to the host, the collective on host memory, the result back: one after the other
 //   segments  the collective on device memory
-// First the link alone is measured. Then the copies get the rate at which one of them takes as long as the
-// link, or another share of that time. A ratio `whole / segments` above 1 says that segments are faster; no
+// First the link alone is measured. Then the stand-in's copies get the rate at which one of them takes as long
+// as the link, or another share of that time. A ratio `whole / segments` above 1 says that segments are faster; no
 // way is faster than max(copy, link). Prints the table of docs/device-memory.md, from which
 // device_segments.py reads it: medians, and quartiles of the ratios. Run it under the preload, between nodes:
-//   stretto lab run --mpi openmpi --stretto -- device-overlap-openmpi STAND_IN [bytes [turns [spec...]]]
-// Arguments: the stand-in's path; the bytes of the message; how often each is measured; the specs. With 0
+//   stretto lab run --mpi openmpi --stretto -- device-overlap-openmpi DRIVER [bytes [turns [spec...]]]
+// Arguments: the driver, libcuda.so.1 for a GPU's or the stand-in's path; the bytes of the message; how often each is measured; the specs. With 0
 // turns nothing is measured: each spec carries out two calls, for STRETTO_TRACE; a copy takes three quarters
 // of the link's time by the first spec.
 #include <dlfcn.h>
@@ -23,6 +23,8 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "../../tests/device_memory.hpp"
 
 namespace {
 
@@ -58,42 +60,6 @@ double time_of(const Work& work) {
   return slowest;
 }
 
-class Device {
- public:
-  explicit Device(std::size_t bytes)
-      : address_(find<void* (*)(std::size_t)>(driver, "stand_in_allocate")(bytes)), bytes_(bytes) {
-    find<int (*)(void**, int, std::uint64_t)>(driver, "cuPointerGetAttribute")(&context_, 1, number());
-  }
-  [[nodiscard]] void* address() const { return address_; }
-
-  void to_host(void* host) {
-    const Current current(*this);
-    find<int (*)(void*, std::uint64_t, std::size_t)>(driver, "cuMemcpyDtoH_v2")(host, number(), bytes_);
-  }
-  void from_host(const void* host) {
-    const Current current(*this);
-    find<int (*)(std::uint64_t, const void*, std::size_t)>(driver, "cuMemcpyHtoD_v2")(number(), host, bytes_);
-  }
-
- private:
-  struct Current {
-    explicit Current(const Device& device) {
-      find<int (*)(void*)>(driver, "cuCtxPushCurrent_v2")(device.context_);
-    }
-    Current(const Current&) = delete;
-    Current& operator=(const Current&) = delete;
-    ~Current() {
-      void* context = nullptr;
-      find<int (*)(void**)>(driver, "cuCtxPopCurrent_v2")(&context);
-    }
-  };
-  [[nodiscard]] std::uint64_t number() const { return reinterpret_cast<std::uint64_t>(address_); }
-
-  void* address_;
-  std::size_t bytes_;
-  void* context_ = nullptr;
-};
-
 /// The buffers of an allreduce, in host and in device memory.
 class Allreduce {
  public:
@@ -101,9 +67,11 @@ class Allreduce {
       : bytes_(bytes),
         host_in_(bytes / sizeof(float), 1),
         host_out_(host_in_.size()),
-        in_(bytes),
-        out_(bytes) {
-    in_.from_host(host_in_.data());
+        in_(driver, bytes),
+        out_(driver, bytes) {
+    in_.pin(host_in_.data());
+    out_.pin(host_out_.data());
+    in_.put(host_in_.data());
   }
 
   void use(const std::string& spec) {
@@ -114,8 +82,8 @@ class Allreduce {
 
   void on_host() { sum(host_in_.data(), host_out_.data()); }
   void on_device() { sum(in_.address(), out_.address()); }
-  void fetch() { in_.to_host(host_in_.data()); }
-  void put_back() { out_.from_host(host_out_.data()); }
+  void fetch() { in_.get(host_in_.data()); }
+  void put_back() { out_.put(host_out_.data()); }
 
   /// Returns the median of some calls on host memory.
   double link_alone() {
@@ -127,8 +95,12 @@ class Allreduce {
     return alone.median();
   }
 
-  /// From now on, a copy of the message takes so long on each rank.
+  /// Whether the driver's copies can be given a rate.
+  [[nodiscard]] static bool is_stand_in() { return dlsym(driver, "stand_in_set_rate") != nullptr; }
+
+  /// From now on, a copy of the message takes so long on each rank by the stand-in.
   void let_copies_take(double seconds) const {
+    if (!is_stand_in()) return;
     double rate = static_cast<double>(bytes_) / seconds;
     MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     find<void (*)(double)>(driver, "stand_in_set_rate")(rate);
@@ -146,8 +118,8 @@ class Allreduce {
   std::string spec_;
   std::vector<float> host_in_;
   std::vector<float> host_out_;
-  Device in_;
-  Device out_;
+  stretto::test::DeviceMemory in_;
+  stretto::test::DeviceMemory out_;
 };
 
 void Allreduce::measure(int turns) {
@@ -155,7 +127,8 @@ void Allreduce::measure(int turns) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const double alone = link_alone();
   std::string named = "`" + spec_ + "` ";
-  for (const double share : {0.25, 0.5, 1.0, 2.0}) {
+  const std::vector<double> shares = is_stand_in() ? std::vector{0.25, 0.5, 1.0, 2.0} : std::vector{1.0};
+  for (const double share : shares) {
     let_copies_take(alone * share);
     std::array<Measured, 4> all;
     std::vector<double> ratios;
@@ -177,7 +150,7 @@ void Allreduce::measure(int turns) {
     const Measured ratio{ratios};
     const Measured overhead{overheads};
     std::printf("| %s| %.3g | %.3g s | %.3g s | %.3g s | %.3g s | %.2f (%.2f–%.2f) | %.2f (%.2f–%.2f) |\n",
-                named.c_str(), share, all[0].median(), all[1].median(), all[2].median(), all[3].median(),
+                named.c_str(), is_stand_in() ? share : all[1].median() / all[0].median(), all[0].median(), all[1].median(), all[2].median(), all[3].median(),
                 ratio.median(), ratio.quantile(0.25), ratio.quantile(0.75), overhead.median(),
                 overhead.quantile(0.25), overhead.quantile(0.75));
     named.clear();
@@ -190,7 +163,7 @@ void Allreduce::measure(int turns) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 2 || (driver = dlopen(argv[1], RTLD_LAZY)) == nullptr) {
-    std::fprintf(stderr, "usage: %s STAND_IN [bytes [turns [spec...]]]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s DRIVER [bytes [turns [spec...]]]\n", argv[0]);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   const std::size_t bytes = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{16} << 20;

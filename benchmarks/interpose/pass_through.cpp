@@ -4,7 +4,8 @@
 // does not see. Buffers are on the stack and, in a second line, from mmap: of those Stretto does not know
 // without a question that they are host memory. Run it under the preload:
 //   mpirun -n 1 -x LD_PRELOAD=.../libstretto.so pass-through-openmpi [DRIVER]
-// With a driver for devices (the stand-in), which is loaded first, Stretto asks it about those from mmap.
+// With a driver for devices, a GPU's or the stand-in, which is loaded first and has a context, Stretto asks it
+// about those from mmap.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "../../tests/device_memory.hpp"
 #include "../../tests/interpose/library.hpp"
 
 namespace {
@@ -45,9 +47,13 @@ void measure(const char* where, const std::uint64_t* in, std::uint64_t* out, MPI
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && dlopen(argv[1], RTLD_LAZY) == nullptr) {
-    std::fprintf(stderr, "%s\n", dlerror());
-    return 1;
+  if (argc > 1) {
+    void* const driver = dlopen(argv[1], RTLD_LAZY);
+    if (driver == nullptr) {
+      std::fprintf(stderr, "%s\n", dlerror());
+      return 1;
+    }
+    const stretto::test::DeviceMemory memory(driver, 4096);
   }
   MPI_Init(&argc, &argv);
   MPI_Comm comm{};

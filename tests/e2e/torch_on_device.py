@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on a device by "stretto": those of torch_device.cpp, in the stand-in driver's memory.
+"""Tensors on a device by "stretto": of a GPU, or those of torch_device.cpp in the stand-in driver's memory.
 
-A rank's program. Arguments: a folder with libcuda.so.1 (the stand-in) and torch_device.so, and a part:
-`collectives`, `streams`, `training` or `refused`.
+A rank's program. Arguments: `cuda`, or a folder with libcuda.so.1 (the stand-in) and torch_device.so; and a
+part: `collectives`, `streams`, `training` or `refused`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,64 @@ import stretto.torch  # noqa: F401  registers the backend
 import torch
 
 torch_collectives: Any = importlib.import_module("torch_collectives")  # beside this file
-DEVICE = "standin"
+DEVICE = "cuda" if sys.argv[1] == "cuda" else "standin"
 BOTH = f"cpu:stretto,{DEVICE}:stretto"
 
 
-def load(folder: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
-    """The driver, whose copies end late, and the device."""
-    driver = ctypes.CDLL(str(folder / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
-    driver.stand_in_be_late(1)
-    any_torch: Any = torch
-    any_torch.ops.load_library(str(folder / "torch_device.so"))
-    any_torch.utils.rename_privateuse1_backend(DEVICE)
-    module: Any = ModuleType(f"torch.{DEVICE}")
-    module.is_available = module.is_initialized = lambda: True
-    module.device_count = lambda: 1
-    module.current_device = lambda: 0
-    module.set_device = module._lazy_init = lambda *_: None
-    any_torch._register_device_module(DEVICE, module)
-    return driver, ctypes.CDLL(str(folder / "torch_device.so"))
+class Gpu:
+    """A device of CUDA. Stream 0 is the default one."""
+
+    def __init__(self) -> None:
+        any_cuda: Any = torch.cuda
+        self._streams = [any_cuda.default_stream(), any_cuda.Stream(), any_cuda.Stream()]
+
+    def use_stream(self, number: int) -> None:
+        torch.cuda.set_stream(self._streams[number])
+
+    def set_later(self, tensor: torch.Tensor, byte: int, milliseconds: int) -> None:
+        """Set all bytes in the current stream, after some time."""
+        any_cuda: Any = torch.cuda
+        any_cuda._sleep(milliseconds * 2_000_000)  # cycles
+        tensor.view(torch.int8).fill_(byte)
+
+    def waits(self) -> int:
+        """How often the default stream was waited for, where that is known."""
+        return 0
+
+
+class StandIn:
+    """The device of torch_device.cpp. The driver's copies end late."""
+
+    def __init__(self, folder: Path) -> None:
+        driver = ctypes.CDLL(str(folder / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
+        driver.stand_in_be_late(1)
+        any_torch: Any = torch
+        any_torch.ops.load_library(str(folder / "torch_device.so"))
+        any_torch.utils.rename_privateuse1_backend(DEVICE)
+        module: Any = ModuleType(f"torch.{DEVICE}")
+        module.is_available = module.is_initialized = lambda: True
+        module.device_count = lambda: 1
+        module.current_device = lambda: 0
+        module.set_device = module._lazy_init = lambda *_: None
+        any_torch._register_device_module(DEVICE, module)
+        self._library = ctypes.CDLL(str(folder / "torch_device.so"))
+
+    def use_stream(self, number: int) -> None:
+        self._library.standin_use_stream(number)
+
+    def set_later(self, tensor: torch.Tensor, byte: int, milliseconds: int) -> None:
+        """Set all bytes in the current stream, after some time."""
+        self._library.standin_set_later(
+            ctypes.c_void_p(tensor.data_ptr()), byte, ctypes.c_size_t(tensor.nbytes), milliseconds
+        )
+
+    def waits(self) -> int:
+        """How often the default stream was waited for."""
+        return int(self._library.standin_waits())
+
+    def be_foreign(self, is_foreign: bool) -> None:
+        """Make tensors from now on that the driver does not know."""
+        self._library.standin_be_foreign(int(is_foreign))
 
 
 def collectives() -> None:
@@ -50,52 +90,50 @@ def collectives() -> None:
         return tensor.to(DEVICE)
 
     torch_collectives.values = values
-    # PyTorch cannot take conjugates on a device without kernels of its own.
-    torch_collectives.Checks.views = lambda _: None
+    if DEVICE == "standin":
+        # PyTorch cannot take conjugates on a device without kernels of its own.
+        torch_collectives.Checks.views = lambda _: None
     torch.set_default_device(DEVICE)
     torch_collectives.main(BOTH)
 
 
-def set_later(device: ctypes.CDLL, tensor: torch.Tensor, byte: int, milliseconds: int) -> None:
-    device.standin_set_later(
-        ctypes.c_void_p(tensor.data_ptr()), byte, ctypes.c_size_t(tensor.nbytes), milliseconds
-    )
-
-
-def streams(device: ctypes.CDLL) -> None:
+def streams(device: Gpu | StandIn) -> None:
     """A call sees what is in the current stream, in each form, and waits for no other stream."""
     dist.init_process_group(BOTH)
     rank, size = dist.get_rank(), dist.get_world_size()
     for stream in (0, 1, 2):
-        device.standin_use_stream(stream)
+        device.use_stream(stream)
         for count in (10, 50_000):
             tensor = torch.zeros(count, dtype=torch.int8, device=DEVICE)
-            set_later(device, tensor, 1, 50)
+            device.set_later(tensor, 1, 50)
             work = dist.all_reduce(tensor, async_op=True)
             assert work is not None
             work.wait()
             torch_collectives.same(tensor.cpu(), torch.full((count,), size, dtype=torch.int8), stream, count)
             other = torch.zeros(count, dtype=torch.int8, device=DEVICE)
             if rank == 0:
-                set_later(device, tensor, 7, 50)
+                device.set_later(tensor, 7, 50)
                 dist.send(tensor, 1)
             elif rank == 1:
                 dist.recv(other, 0)
                 torch_collectives.same(other.cpu(), torch.full((count,), 7, dtype=torch.int8), "received")
-    device.standin_use_stream(0)
-    # What is late in one stream delays no call after another one, nor its copies to a tensor with gaps.
-    device.standin_use_stream(1)
+    device.use_stream(0)
+    # What is late in one stream delays no call after another one, nor its copies to a tensor with gaps. (CUDA
+    # loads a kernel at its first use, and waits for the device then.)
+    device.use_stream(2)
+    dist.all_reduce(torch.ones(1000, 2, device=DEVICE)[:, 0])
+    device.use_stream(1)
     late = torch.zeros(10, dtype=torch.int8, device=DEVICE)
-    set_later(device, late, 1, 1500)
-    device.standin_use_stream(2)
+    device.set_later(late, 1, 1500)
+    device.use_stream(2)
     spaced = torch.ones(1000, 2, device=DEVICE)[:, 0]
     dist.all_reduce(spaced)
     torch_collectives.same(spaced.cpu(), torch.full((1000,), float(size)), "with gaps")
     assert late.cpu().sum() == 0
-    device.standin_use_stream(1)
+    device.use_stream(1)
     dist.all_reduce(late)
     assert late.cpu().sum() == 10 * size
-    assert device.standin_waits() == 0
+    assert device.waits() == 0
     dist.barrier()
     dist.destroy_process_group()
     print("right", flush=True)
@@ -129,19 +167,15 @@ def training() -> None:
     print("right", flush=True)
 
 
-def refused(device: ctypes.CDLL) -> None:
+def refused(device: Gpu | StandIn) -> None:
     """Memory of a device that the driver does not know, and tensors on two devices."""
     dist.init_process_group(BOTH)
     mine, there = torch.ones(4), torch.ones(4, device=DEVICE)
-    device.standin_be_foreign(1)
-    foreign = torch.ones(4, device=DEVICE)
-    device.standin_be_foreign(0)
     size = dist.get_world_size()
     group: Any = dist.group.WORLD
     mixed = [mine, there]
     longer = [torch.ones(4 * size), torch.ones(4 * size, device=DEVICE)]
     wrong: dict[str, Callable[[], Any]] = {
-        f"allreduce of a tensor on {DEVICE}:0": lambda: dist.all_reduce(foreign),
         f"allgather of tensors on {DEVICE}:0 and cpu": lambda: dist.all_gather([mine] * size, there),
         f"all_gather_into_tensor of tensors on cpu and {DEVICE}:0": lambda: (
             group.allgather_into_tensor_coalesced(longer, mixed)
@@ -153,6 +187,11 @@ def refused(device: ctypes.CDLL) -> None:
             [mixed] * size, mixed
         ),
     }
+    if isinstance(device, StandIn):
+        device.be_foreign(True)
+        foreign = torch.ones(4, device=DEVICE)
+        device.be_foreign(False)
+        wrong[f"allreduce of a tensor on {DEVICE}:0"] = lambda: dist.all_reduce(foreign)
     for words, call in wrong.items():
         try:
             call()
@@ -170,7 +209,7 @@ def refused(device: ctypes.CDLL) -> None:
 
 def main() -> None:
     """Run one part."""
-    _driver, device = load(Path(sys.argv[1]))
+    device = Gpu() if DEVICE == "cuda" else StandIn(Path(sys.argv[1]))
     part = sys.argv[2]
     if part == "collectives":
         collectives()

@@ -7,8 +7,6 @@
 // the other in each direction, as by the two copy engines of a device. Every call can be made to fail, and a
 // context to be lost. Any use of what does not belong to the current context is an error, and a use after a
 // fork ends the process.
-//
-// With STAND_IN_OLD it has no asynchronous copies.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -35,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int success = 0;
 constexpr int invalid_value = 1;
+constexpr int out_of_memory = 2;
 constexpr int invalid_context = 201;
 constexpr int not_ready = 600;
 constexpr int launch_failed = 719;
@@ -47,8 +46,8 @@ enum class Memory { plain, managed, pooled, open };
 struct Area {
   std::size_t bytes;
   char* reachable;
-  Context* context;
-  Memory memory;
+  Context* context = nullptr;
+  Memory memory = Memory::plain;
 };
 
 /// Never destroyed: the threads of streams go on to the end of the process.
@@ -114,19 +113,6 @@ void take_time(std::size_t direction, std::size_t bytes) {
   }
   std::this_thread::sleep_until(end);
 }
-
-#ifdef STAND_IN_OLD
-
-int copy(void* into, const void* from, std::size_t bytes, std::size_t direction) {
-  if (into == nullptr || from == nullptr) return invalid_value;
-  if (const int error = check_current(); error != success) return error;
-  take_time(direction, bytes);
-  std::memcpy(into, from, bytes);
-  ++state().copies;
-  return success;
-}
-
-#else
 
 struct Stream {
   explicit Stream(Context* its) : context(its), thread([this] { work(); }) { thread.detach(); }
@@ -253,8 +239,6 @@ int copy_later(char* into, const char* from, std::size_t direction, std::size_t 
   return success;
 }
 
-#endif
-
 void* allocate(std::size_t bytes, Context* context, Memory memory) {
   const int file = memfd_create("device memory", 0);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return nullptr;
@@ -270,34 +254,64 @@ void* allocate(std::size_t bytes, Context* context, Memory memory) {
   return device;
 }
 
+/// Returns whether there was something to free.
+bool release(void* device) {
+  const std::lock_guard lock(state().mutex);
+  const auto found = state().areas.find(reinterpret_cast<std::uintptr_t>(device));
+  if (found == state().areas.end()) return false;
+  munmap(device, found->second.bytes);
+  munmap(found->second.reachable, found->second.bytes);
+  state().areas.erase(found);
+  return true;
+}
+
 }  // namespace
 
 #define VISIBLE extern "C" __attribute__((visibility("default")))
 
-VISIBLE int cuPointerGetAttribute(void* value, int attribute, std::uint64_t address) {
+/// All is zero for memory that it does not know, as with a GPU's driver.
+VISIBLE int cuPointerGetAttributes(unsigned number, const int* attributes, void** values,
+                                   std::uint64_t address) {
   ENTER();
   Area area{};
-  if (reach(address, 1, &area) == nullptr) return invalid_value;
+  const bool is_known = reach(address, 1, &area) != nullptr;
   void* context = area.memory == Memory::pooled ? nullptr : area.context;
-  const unsigned device = 2;
+  const unsigned type = is_known ? 2 : 0;
   const unsigned managed = area.memory == Memory::managed ? 1 : 0;
-  const int ordinal = static_cast<int>(area.context - state().contexts.data());
-  switch (attribute) {
-    case 1:
-      std::memcpy(value, static_cast<const void*>(&context), sizeof(context));
-      return success;
-    case 2:
-      std::memcpy(value, &device, sizeof(device));
-      return success;
-    case 8:
-      std::memcpy(value, &managed, sizeof(managed));
-      return success;
-    case 9:
-      std::memcpy(value, &ordinal, sizeof(ordinal));
-      return success;
-    default:
-      return invalid_value;
+  const int ordinal = is_known ? static_cast<int>(area.context - state().contexts.data()) : -2;
+  for (unsigned i = 0; i < number; ++i) {
+    switch (attributes[i]) {
+      case 1:
+        std::memcpy(values[i], static_cast<const void*>(&context), sizeof(context));
+        break;
+      case 2:
+        std::memcpy(values[i], &type, sizeof(type));
+        break;
+      case 8:
+        std::memcpy(values[i], &managed, sizeof(managed));
+        break;
+      case 9:
+        std::memcpy(values[i], &ordinal, sizeof(ordinal));
+        break;
+      default:
+        return invalid_value;
+    }
   }
+  return success;
+}
+VISIBLE int cuInit(unsigned /*flags*/) {
+  ENTER();
+  return success;
+}
+VISIBLE int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  ENTER();
+  if (const int error = check_current(); error != success) return error;
+  *address = reinterpret_cast<std::uintptr_t>(allocate(bytes, current.back(), Memory::plain));
+  return *address == 0 ? out_of_memory : success;
+}
+VISIBLE int cuMemFree_v2(std::uint64_t address) {
+  ENTER();
+  return release(reinterpret_cast<void*>(address)) ? success : invalid_value;
 }
 VISIBLE int cuMemcpyDtoH_v2(void* into, std::uint64_t from, std::size_t bytes) {
   ENTER();
@@ -324,8 +338,6 @@ VISIBLE int cuCtxPopCurrent_v2(void** which) {
   current.pop_back();
   return success;
 }
-
-#ifndef STAND_IN_OLD
 
 VISIBLE int cuMemcpyDtoHAsync_v2(void* into, std::uint64_t from, std::size_t bytes, void* stream) {
   ENTER();
@@ -423,8 +435,6 @@ VISIBLE void stand_in_set_later(void* stream, void* device, int value, std::size
   });
 }
 
-#endif
-
 // For the test itself.
 VISIBLE void* stand_in_allocate(std::size_t bytes) {
   return allocate(bytes, state().contexts.data(), Memory::plain);
@@ -443,12 +453,7 @@ VISIBLE void* stand_in_allocate_open(std::size_t bytes) {
   return allocate(bytes, state().contexts.data(), Memory::open);
 }
 VISIBLE void stand_in_free(void* device) {
-  const std::lock_guard lock(state().mutex);
-  const auto found = state().areas.find(reinterpret_cast<std::uintptr_t>(device));
-  if (found == state().areas.end()) return;
-  munmap(device, found->second.bytes);
-  munmap(found->second.reachable, found->second.bytes);
-  state().areas.erase(found);
+  release(device);
 }
 VISIBLE char* stand_in_reach(void* device) {
   return reach(reinterpret_cast<std::uintptr_t>(device), 1);

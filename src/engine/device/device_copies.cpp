@@ -15,7 +15,6 @@ void DeviceCopies::begin(const DeviceDriver& driver, DeviceDriver::Context conte
   units_ = ended_ = 0;
   has_copies_ = false;
   if (!may_still_run_) error_ = DeviceDriver::success;
-  if (!driver.is_asynchronous()) return;
   const ContextGuard guard(driver, context);
   int error = DeviceDriver::success;
   context_ = DeviceContext::find(driver, context, error);
@@ -72,7 +71,7 @@ void DeviceCopies::start_rows() {
   const ContextGuard guard(*driver_, handle_);
   // Some devices copy no rows that are farther apart.
   constexpr std::size_t most_pitch = (std::size_t{1} << 31) - 1;
-  if (rows.count > 1 && rows.pitch <= most_pitch && driver_->is_asynchronous()) return start_at_once(rows);
+  if (rows.count > 1 && rows.pitch <= most_pitch) return start_at_once(rows);
   for (std::size_t row = 0; row < rows.count && error_ == DeviceDriver::success; ++row)
     start_one(rows.device + row * rows.pitch, rows.host + row * rows.pitch, rows.bytes);
 }
@@ -92,13 +91,9 @@ void DeviceCopies::start_at_once(const Rows& rows) {
 
 void DeviceCopies::start_one(DeviceDriver::Address device, std::byte* host, std::size_t bytes) {
   const bool to_host = direction_ == CopyDirection::to_host;
-  if (driver_->is_asynchronous()) {
-    check(to_host ? driver_->to_host_async(host, device, bytes, stream_)
-                  : driver_->to_device_async(device, host, bytes, stream_));
-    has_copies_ = true;
-  } else {
-    check(to_host ? driver_->to_host(host, device, bytes) : driver_->to_device_at_once(device, host, bytes));
-  }
+  check(to_host ? driver_->to_host_async(host, device, bytes, stream_)
+                : driver_->to_device_async(device, host, bytes, stream_));
+  has_copies_ = true;
 }
 
 /// Calls attempt(), in the context, until it returns no error, but not often: to know when copies have ended

@@ -54,7 +54,7 @@ class DeviceCopies {
     std::size_t bytes = 0;
     bool is_observed = false;
     std::size_t number = 0;               // as the observer has it
-    DeviceDriver::Event event = nullptr;  // nullptr: it has no asynchronous copies
+    DeviceDriver::Event event = nullptr;  // nullptr: it has no copies
   };
 
   /// `count` runs of `bytes`, `pitch` bytes from one to the next.
@@ -84,7 +84,7 @@ class DeviceCopies {
   std::size_t ended_ = 0;
   Unit open_;
   Rows rows_;                // of the open unit, not begun yet
-  bool has_copies_ = false;  // asynchronous ones, of the open unit
+  bool has_copies_ = false;  // of the open unit
   int error_ = 0;
   bool may_still_run_ = false;
   std::deque<Unit> under_way_;

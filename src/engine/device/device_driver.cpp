@@ -81,43 +81,37 @@ const DeviceDriver* DeviceDriver::loaded() {
 }
 
 bool DeviceDriver::find_functions(void* library) {
-  if (!find(pointer_attribute, library, "cuPointerGetAttribute") ||
-      !find(to_host, library, "cuMemcpyDtoH_v2") || !find(to_device, library, "cuMemcpyHtoD_v2") ||
-      !find(push_context, library, "cuCtxPushCurrent_v2") ||
-      !find(pop_context, library, "cuCtxPopCurrent_v2")) {
-    return false;
-  }
-  find_asynchronous_functions(library);
-  return true;
-}
-
-void DeviceDriver::find_asynchronous_functions(void* library) {
-  is_asynchronous_ =
-      find(to_host_async, library, "cuMemcpyDtoHAsync_v2") &&
-      find(to_device_async, library, "cuMemcpyHtoDAsync_v2") &&
-      find(copy_2d_async, library, "cuMemcpy2DAsync_v2") &&
-      find(make_stream, library, "cuStreamCreateWithPriority") &&
-      find(stream_priorities, library, "cuCtxGetStreamPriorityRange") &&
-      find(make_event, library, "cuEventCreate") && find(record_event, library, "cuEventRecord") &&
-      find(query_event, library, "cuEventQuery") && find(register_host, library, "cuMemHostRegister_v2") &&
-      find(unregister_host, library, "cuMemHostUnregister");
   find(context_of_stream, library, "cuStreamGetCtx");
-  find(device, library, "cuDeviceGet");
-  find(retain_context, library, "cuDevicePrimaryCtxRetain");
+  return find(pointer_attributes, library, "cuPointerGetAttributes") &&
+         find(to_host, library, "cuMemcpyDtoH_v2") && find(to_device, library, "cuMemcpyHtoD_v2") &&
+         find(push_context, library, "cuCtxPushCurrent_v2") &&
+         find(pop_context, library, "cuCtxPopCurrent_v2") &&
+         find(to_host_async, library, "cuMemcpyDtoHAsync_v2") &&
+         find(to_device_async, library, "cuMemcpyHtoDAsync_v2") &&
+         find(copy_2d_async, library, "cuMemcpy2DAsync_v2") &&
+         find(make_stream, library, "cuStreamCreateWithPriority") &&
+         find(stream_priorities, library, "cuCtxGetStreamPriorityRange") &&
+         find(make_event, library, "cuEventCreate") && find(record_event, library, "cuEventRecord") &&
+         find(query_event, library, "cuEventQuery") && find(register_host, library, "cuMemHostRegister_v2") &&
+         find(unregister_host, library, "cuMemHostUnregister") && find(device, library, "cuDeviceGet") &&
+         find(retain_context, library, "cuDevicePrimaryCtxRetain");
 }
 
-/// The driver does not know most memory of the host: its first answer is an error then.
+int DeviceDriver::ask(const void* pointer, Facts& facts) const {
+  constexpr std::array attributes{attribute_memory_type, attribute_is_managed, attribute_context,
+                                  attribute_device_ordinal};
+  std::array<void*, attributes.size()> values{&facts.type, &facts.is_managed,
+                                              static_cast<void*>(&facts.context), &facts.ordinal};
+  return pointer_attributes(attributes.size(), attributes.data(), values.data(), device_address(pointer));
+}
+
 DeviceDriver::Place DeviceDriver::find_place(const void* pointer, int& error) const {
   if (is_surely_host_memory(pointer)) return Place::host;
-  const Address address = device_address(pointer);
-  unsigned type = 0;
-  unsigned managed = 0;
-  error = pointer_attribute(&type, attribute_memory_type, address);
+  Facts facts;
+  error = ask(pointer, facts);
+  if (error == success && facts.type == 0) error = invalid_value;
   if (error != success) return Place::unknown;
-  if (type != memory_type_device) return Place::host;
-  error = pointer_attribute(&managed, attribute_is_managed, address);
-  if (error != success) return Place::unknown;
-  return managed != 0 ? Place::host : Place::device;
+  return facts.type == memory_type_device && facts.is_managed == 0 ? Place::device : Place::host;
 }
 
 bool DeviceDriver::is_device_memory(const void* pointer) const {
@@ -128,8 +122,8 @@ bool DeviceDriver::is_device_memory(const void* pointer) const {
 }
 
 bool DeviceDriver::knows(const void* pointer) const {
-  unsigned type = 0;
-  return pointer_attribute(&type, attribute_memory_type, device_address(pointer)) == success;
+  Facts facts;
+  return ask(pointer, facts) == success && facts.type != 0;
 }
 
 DeviceDriver::Place DeviceDriver::place_of(const void* pointer, int& error) const {
@@ -138,25 +132,19 @@ DeviceDriver::Place DeviceDriver::place_of(const void* pointer, int& error) cons
 }
 
 DeviceDriver::Context DeviceDriver::context_of(const void* pointer) const {
-  const Address address = device_address(pointer);
-  Context context = nullptr;
-  if (pointer_attribute(static_cast<void*>(&context), attribute_context, address) == success &&
-      context != nullptr) {
-    return context;
-  }
+  Facts facts;
+  if (ask(pointer, facts) != success) return nullptr;
+  if (facts.context != nullptr) return facts.context;
   // Memory of a pool, and memory that is mapped by pieces, belong to a device and to no context.
-  int ordinal = 0;
-  if (device == nullptr || retain_context == nullptr ||
-      pointer_attribute(&ordinal, attribute_device_ordinal, address) != success || ordinal < 0) {
-    return nullptr;
-  }
+  if (facts.type == 0 || facts.ordinal < 0) return nullptr;
   static SpinLock lock;
   static std::array<Context, 64> primary{};  // retained once, for good
-  if (static_cast<std::size_t>(ordinal) >= primary.size()) return nullptr;
+  const auto ordinal = static_cast<std::size_t>(facts.ordinal);
+  if (ordinal >= primary.size()) return nullptr;
   const std::lock_guard guard(lock);
-  Context& its = primary.at(static_cast<std::size_t>(ordinal));
+  Context& its = primary.at(ordinal);
   int handle = 0;
-  if (its == nullptr && (device(&handle, ordinal) != success || retain_context(&its, handle) != success))
+  if (its == nullptr && (device(&handle, facts.ordinal) != success || retain_context(&its, handle) != success))
     its = nullptr;
   return its;
 }

@@ -39,13 +39,12 @@ struct DeviceDriver {
     std::size_t height = 0;
   };
 
-  int (*pointer_attribute)(void* value, int attribute, Address pointer) = nullptr;
+  int (*pointer_attributes)(unsigned number, const int* attributes, void** values,
+                            Address pointer) = nullptr;
   int (*to_host)(void* host, Address device, std::size_t bytes) = nullptr;
   int (*to_device)(Address device, const void* host, std::size_t bytes) = nullptr;
   int (*push_context)(Context context) = nullptr;
   int (*pop_context)(Context* context) = nullptr;
-
-  // What asynchronous copies need besides. A driver that is too old has not all of it.
   int (*to_host_async)(void* host, Address device, std::size_t bytes, Stream stream) = nullptr;
   int (*to_device_async)(Address device, const void* host, std::size_t bytes, Stream stream) = nullptr;
   int (*copy_2d_async)(const Rows* rows, Stream stream) = nullptr;
@@ -56,15 +55,14 @@ struct DeviceDriver {
   int (*query_event)(Event event) = nullptr;
   int (*register_host)(void* host, std::size_t bytes, unsigned flags) = nullptr;
   int (*unregister_host)(void* host) = nullptr;
-  [[nodiscard]] bool is_asynchronous() const { return is_asynchronous_; }
-
-  // Newer ones; nullptr in older drivers.
-  int (*context_of_stream)(Stream stream, Context* context) = nullptr;
   int (*device)(int* device, int ordinal) = nullptr;
   int (*retain_context)(Context* context, int device) = nullptr;
+  /// nullptr in drivers before CUDA 9.2.
+  int (*context_of_stream)(Stream stream, Context* context) = nullptr;
 
-  /// Returns nullptr while the process has loaded no driver, and in a process that was forked after it had: a
-  /// context does not survive a fork. Takes some ten nanoseconds.
+  /// Returns nullptr while the process has loaded no driver, or one that has not all of these functions
+  /// (before CUDA 7.0), and in a process that was forked after it had: a context does not survive a fork.
+  /// Takes some ten nanoseconds.
   static const DeviceDriver* loaded();
 
   /// Whether memory belongs to a device, and the processor cannot access it. If the driver fails, all memory
@@ -93,11 +91,19 @@ struct DeviceDriver {
   [[nodiscard]] Context context_of(const void* pointer) const;
 
  private:
+  /// What the driver says of memory. All is zero if it does not know it.
+  struct Facts {
+    unsigned type = 0;
+    unsigned is_managed = 0;
+    Context context = nullptr;
+    int ordinal = 0;  // of the device
+  };
+  /// Takes a tenth of a microsecond, for memory that is not known too. (Questions for one attribute each,
+  /// cuPointerGetAttribute, take five times as long.) Returns the driver's error.
+  int ask(const void* pointer, Facts& facts) const;
   /// The same as place_of(), without a look at what the processor can access.
   Place find_place(const void* pointer, int& error) const;
   bool find_functions(void* library);
-  void find_asynchronous_functions(void* library);
-  bool is_asynchronous_ = false;
 };
 
 inline DeviceDriver::Address device_address(const void* pointer) {

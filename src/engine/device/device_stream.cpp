@@ -48,7 +48,6 @@ int wait_for_device_stream(std::initializer_list<const void*> buffers) {
 int StreamEvent::record(const DeviceDriver& driver, DeviceDriver::Context context,
                         DeviceDriver::Stream stream) {
   event_ = nullptr;
-  if (!driver.is_asynchronous()) return DeviceDriver::success;  // its copies wait for the default stream
   DeviceDriver::Context its = context;
   if (stream == DeviceDriver::default_stream()) stream = nullptr;
   if (stream != nullptr && driver.context_of_stream != nullptr) {

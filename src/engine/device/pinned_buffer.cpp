@@ -75,7 +75,6 @@ PinnedBuffer::PinnedBuffer(std::size_t bytes, const DeviceDriver& driver, Device
     }
   }
   memory_ = map(size);
-  if (!driver.is_asynchronous()) return;
   const ContextGuard guard(driver, context);
   if (driver.register_host(memory_.data, memory_.bytes, portable) == DeviceDriver::success)
     memory_.pinned_in = context;

@@ -54,8 +54,6 @@ class DeviceStaging final : public SegmentCopies {
   /// Whether no copy is under way any more. Does not wait.
   bool has_ended();
 
-  /// Whether the driver has no asynchronous copies: each call waits for its copies.
-  [[nodiscard]] bool has_old_driver() const { return is_staged() && !driver_->is_asynchronous(); }
   [[nodiscard]] bool is_staged() const { return input_.is_on_device || output_.is_on_device; }
   [[nodiscard]] bool has_failed() const override;
   /// Returns what failed, for people.

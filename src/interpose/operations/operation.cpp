@@ -137,12 +137,6 @@ void Operation::begin_copies(Call& call) {
   const StagedInput input = execution_->staged_input();
   staging_.stage(call, input == StagedInput::by_segments);
   if (!staging_.is_staged()) return;
-  static std::atomic<bool> has_told{false};
-  if (staging_.has_old_driver() && !has_told.exchange(true)) {
-    complain(
-        this_rank() +
-        ": the CUDA driver is too old for asynchronous copies; calls on device memory wait for each copy");
-  }
   while (input == StagedInput::at_start && staging_.arrived() == 0) {
     if (!make_progress()) std::this_thread::yield();
   }
