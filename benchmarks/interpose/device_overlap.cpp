@@ -5,14 +5,14 @@
 //   copy      the input to the host, alone
 //   whole     the input to the host, the collective on host memory, the result back: one after the other
 //   segments  the collective on device memory
-// First the link alone is measured. Then the stand-in's copies get the rate at which one of them takes as long
-// as the link, or another share of that time. A ratio `whole / segments` above 1 says that segments are faster; no
-// way is faster than max(copy, link). Prints the table of docs/device-memory.md, from which
+// First the link alone is measured. Then the stand-in's copies get the rate at which one of them takes as
+// long as the link, or another share of that time. A ratio `whole / segments` above 1 says that segments are
+// faster; no way is faster than max(copy, link). Prints the table of docs/device-memory.md, from which
 // device_segments.py reads it: medians, and quartiles of the ratios. Run it under the preload, between nodes:
 //   stretto lab run --mpi openmpi --stretto -- device-overlap-openmpi DRIVER [bytes [turns [spec...]]]
-// Arguments: the driver, libcuda.so.1 for a GPU's or the stand-in's path; the bytes of the message; how often each is measured; the specs. With 0
-// turns nothing is measured: each spec carries out two calls, for STRETTO_TRACE; a copy takes three quarters
-// of the link's time by the first spec.
+// Arguments: the driver, libcuda.so.1 for a GPU's or the stand-in's path; the bytes of the message; how often
+// each is measured; the specs. With 0 turns nothing is measured: each spec carries out two calls, for
+// STRETTO_TRACE; a copy takes three quarters of the link's time by the first spec.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -150,9 +150,9 @@ void Allreduce::measure(int turns) {
     const Measured ratio{ratios};
     const Measured overhead{overheads};
     std::printf("| %s| %.3g | %.3g s | %.3g s | %.3g s | %.3g s | %.2f (%.2f–%.2f) | %.2f (%.2f–%.2f) |\n",
-                named.c_str(), is_stand_in() ? share : all[1].median() / all[0].median(), all[0].median(), all[1].median(), all[2].median(), all[3].median(),
-                ratio.median(), ratio.quantile(0.25), ratio.quantile(0.75), overhead.median(),
-                overhead.quantile(0.25), overhead.quantile(0.75));
+                named.c_str(), is_stand_in() ? share : all[1].median() / all[0].median(), all[0].median(),
+                all[1].median(), all[2].median(), all[3].median(), ratio.median(), ratio.quantile(0.25),
+                ratio.quantile(0.75), overhead.median(), overhead.quantile(0.25), overhead.quantile(0.75));
     named.clear();
     std::fflush(stdout);
   }

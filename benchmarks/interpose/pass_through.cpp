@@ -4,8 +4,8 @@
 // does not see. Buffers are on the stack and, in a second line, from mmap: of those Stretto does not know
 // without a question that they are host memory. Run it under the preload:
 //   mpirun -n 1 -x LD_PRELOAD=.../libstretto.so pass-through-openmpi [DRIVER]
-// With a driver for devices, a GPU's or the stand-in, which is loaded first and has a context, Stretto asks it
-// about those from mmap.
+// With a driver for devices, a GPU's or the stand-in, which is loaded first and has a context, Stretto asks
+// it about those from mmap.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@ A rank's program, for a machine with a GPU: `stretto run mpirun -n 2 python -m m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
@@ -22,6 +22,11 @@ COUNTS = (0, 1, SIZE - 1, SIZE + 1, 1000, 300_001)
 def host(count: int, rank: int) -> Any:
     """Small whole numbers, whose sums are exact."""
     return (numpy.arange(count) % 97 + rank).astype(numpy.float32)
+
+
+def sum_of(arrays: Sequence[Any]) -> Any:
+    """The elements' sums."""
+    return numpy.stack(arrays).sum(0, dtype=numpy.float32)
 
 
 def same(found: Any, wanted: Any, *what: object) -> None:
@@ -52,7 +57,7 @@ def collectives(array: Callable[[Any], Any]) -> None:
             continue  # CuPy's address is NULL, which Open MPI 5 takes for an error of MPI_Reduce_init
         what = (count, form)
         mine = [host(count, rank) for rank in range(SIZE)]
-        total = numpy.sum(mine, axis=0, dtype=numpy.float32)
+        total = sum_of(mine)
         every = numpy.concatenate(mine)
         blocks = [host(count * SIZE, rank) for rank in range(SIZE)]
         of_mine = slice(RANK * count, (RANK + 1) * count)
@@ -77,13 +82,13 @@ def collectives(array: Callable[[Any], Any]) -> None:
         same(out, every, "Allgather", *what)
         out = array(nothing)
         finish(COMM.Reduce_scatter_block, form, array(blocks[RANK]), out)
-        same(out, numpy.sum(blocks, axis=0, dtype=numpy.float32)[of_mine], "Reduce_scatter_block", *what)
+        same(out, sum_of(blocks)[of_mine], "Reduce_scatter_block", *what)
         out = array(numpy.full(count * SIZE, -1, numpy.float32))
         finish(COMM.Alltoall, form, array(blocks[RANK]), out)
         same(out, numpy.concatenate([one[of_mine] for one in blocks]), "Alltoall", *what)
         out = array(nothing)
         finish(COMM.Scan, form, array(mine[RANK]), out)
-        same(out, numpy.sum(mine[: RANK + 1], axis=0, dtype=numpy.float32), "Scan", *what)
+        same(out, sum_of(mine[: RANK + 1]), "Scan", *what)
         out = array(numpy.full(count * SIZE, -1, numpy.float32))
         finish(COMM.Gather, form, array(mine[RANK]), out if RANK == 0 else None, root=0)
         if RANK == 0:
@@ -96,7 +101,7 @@ def collectives(array: Callable[[Any], Any]) -> None:
 def mixed() -> None:
     """One buffer on the device, the other one in host memory; other ranks have it the other way."""
     values = host(5000, RANK)
-    total = numpy.sum([host(5000, rank) for rank in range(SIZE)], axis=0, dtype=numpy.float32)
+    total = sum_of([host(5000, rank) for rank in range(SIZE)])
     for turn in range(4):
         on_device = ((turn + RANK) % 2 == 0, (turn // 2 + RANK) % 2 == 0)
         into = cupy.zeros(5000, "f") if on_device[1] else numpy.zeros(5000, "f")

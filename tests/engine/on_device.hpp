@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "engine/staging/device_staging.hpp"
 #include "../device_memory.hpp"
+#include "engine/staging/device_staging.hpp"
 #include "mpi_check.hpp"
 
 namespace stretto::test {
@@ -25,8 +25,7 @@ inline void load_driver(const char* path) {
 /// While it lives, the contents of a vector are in device memory.
 class OnDevice {
  public:
-  OnDevice(void* host, std::size_t bytes)
-      : host_(static_cast<std::byte*>(host)), device_(driver, bytes) {
+  OnDevice(void* host, std::size_t bytes) : host_(static_cast<std::byte*>(host)), device_(driver, bytes) {
     device_.put(host_);
     std::fill_n(host_, bytes, std::byte{0x77});
   }

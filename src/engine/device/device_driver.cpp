@@ -144,7 +144,8 @@ DeviceDriver::Context DeviceDriver::context_of(const void* pointer) const {
   const std::lock_guard guard(lock);
   Context& its = primary.at(ordinal);
   int handle = 0;
-  if (its == nullptr && (device(&handle, facts.ordinal) != success || retain_context(&its, handle) != success))
+  if (its == nullptr &&
+      (device(&handle, facts.ordinal) != success || retain_context(&its, handle) != success))
     its = nullptr;
   return its;
 }

@@ -39,8 +39,7 @@ struct DeviceDriver {
     std::size_t height = 0;
   };
 
-  int (*pointer_attributes)(unsigned number, const int* attributes, void** values,
-                            Address pointer) = nullptr;
+  int (*pointer_attributes)(unsigned number, const int* attributes, void** values, Address pointer) = nullptr;
   int (*to_host)(void* host, Address device, std::size_t bytes) = nullptr;
   int (*to_device)(Address device, const void* host, std::size_t bytes) = nullptr;
   int (*push_context)(Context context) = nullptr;
