@@ -98,14 +98,21 @@ def collectives(array: Callable[[Any], Any]) -> None:
         same(out, mine[RANK], "Scatter", *what)
 
 
+def on_device(values: Any) -> Any:
+    """Bring values to the device. Managed memory is the host's only when the device has ended."""
+    array = cupy.asarray(values)
+    cupy.cuda.get_current_stream().synchronize()
+    return array
+
+
 def mixed() -> None:
     """One buffer on the device, the other one in host memory; other ranks have it the other way."""
     values = host(5000, RANK)
     total = sum_of([host(5000, rank) for rank in range(SIZE)])
     for turn in range(4):
-        on_device = ((turn + RANK) % 2 == 0, (turn // 2 + RANK) % 2 == 0)
-        into = cupy.zeros(5000, "f") if on_device[1] else numpy.zeros(5000, "f")
-        COMM.Allreduce(cupy.asarray(values) if on_device[0] else values, into)
+        is_there = ((turn + RANK) % 2 == 0, (turn // 2 + RANK) % 2 == 0)
+        into = cupy.zeros(5000, "f") if is_there[1] else numpy.zeros(5000, "f")
+        COMM.Allreduce(cupy.asarray(values) if is_there[0] else values, into)
         same(into, total, "mixed", turn)
 
 
@@ -123,10 +130,9 @@ def order() -> None:
 
 def freed() -> None:
     """Memory that was freed is an error of MPI."""
-    memory = cupy.cuda.alloc(1 << 24)
+    memory = cupy.cuda.Memory(1 << 24)
     address = memory.ptr
     del memory
-    cupy.get_default_memory_pool().free_all_blocks()
     gone = MPI.memory.fromaddress(address, 1 << 24)
     COMM.Set_errhandler(MPI.ERRORS_RETURN)
     try:
@@ -146,7 +152,7 @@ def main() -> None:
     }
     for name, allocator in allocators.items():
         cupy.cuda.set_allocator(allocator)
-        collectives(cupy.asarray)
+        collectives(on_device)
         if RANK == 0:
             print(f"{name}: right", flush=True)
     cupy.cuda.set_allocator(allocators["device"])

@@ -96,7 +96,7 @@ def test_every_collective_is_right_by_forced_algorithms(
         ranks,
         program,
         specs=specs.split(),
-        topology="ppn=1",
+        topology=f"nodes={ranks},ppn=1",
         settings={**cache, **RIGHT_SUMS},
         seconds=SECONDS,
     )
@@ -155,7 +155,7 @@ def test_tensors_on_a_device(
         ranks,
         program,
         specs=specs.split() if specs else None,
-        topology="ppn=1" if specs else None,
+        topology=f"nodes={ranks},ppn=1" if specs else None,
         settings={**cache, **RIGHT_SUMS, "LD_LIBRARY_PATH": str(device)},
         seconds=SECONDS,
     )
@@ -173,7 +173,7 @@ def test_streams_with_a_library_that_takes_device_memory(
         2,
         program,
         specs=[specs],
-        topology="ppn=1",
+        topology="nodes=2,ppn=1",
         settings={
             **cache,
             **RIGHT_SUMS,
