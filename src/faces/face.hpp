@@ -121,7 +121,7 @@ static_assert(sizeof(::MPI_Aint) == sizeof(MPI_Aint) && sizeof(::MPI_Count) == s
 static_assert(MPI_MAX_LIBRARY_VERSION_STRING <= longest_text && MPI_MAX_ERROR_STRING <= longest_text &&
               MPI_MAX_PROCESSOR_NAME <= longest_text);
 
-// For InterfaceFace::bind. A function that the library must have, and one that it may lack.
+// For BindFace. A function that the library must have, and one that it may lack.
 #define STRETTO_BIND(name, parameters)                         \
   mpi.name = STRETTO_ADAPTED(name)::bind(find("PMPI_" #name)); \
   if (mpi.name == nullptr) return "PMPI_" #name;

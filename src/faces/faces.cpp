@@ -5,25 +5,25 @@
 namespace stretto {
 namespace faces {
 
-extern const InterfaceFace openmpi;
-extern const InterfaceFace mpich;
-extern const InterfaceFace abi;
+extern const BindFace openmpi;
+extern const BindFace mpich;
+extern const BindFace abi;
 
 }  // namespace faces
 
-const InterfaceFace* face_of(Interface interface) {
+BindFace face_of(Interface interface) {
   switch (interface) {
 #ifdef STRETTO_HAS_OPENMPI
     case Interface::openmpi:
-      return &faces::openmpi;
+      return faces::openmpi;
 #endif
 #ifdef STRETTO_HAS_MPICH
     case Interface::mpich:
-      return &faces::mpich;
+      return faces::mpich;
 #endif
 #ifdef STRETTO_HAS_ABI
     case Interface::abi:
-      return &faces::abi;
+      return faces::abi;
 #endif
     default:
       return nullptr;

@@ -127,8 +127,8 @@ std::string load_mpi(const void* function) {
   if (is_certain) return {};
   std::optional<Library> found = function == nullptr ? find_library() : library_of(function);
   if (!found) return "no MPI library is loaded in this process";
-  const InterfaceFace* const face = found->interface ? face_of(*found->interface) : nullptr;
-  if (face == nullptr) {
+  const BindFace bind = found->interface ? face_of(*found->interface) : nullptr;
+  if (bind == nullptr) {
     library = nullptr;
     return "the process uses " + found->path +
            (found->interface ? ", of the binary interface " + std::string(name_of(*found->interface)) +
@@ -136,7 +136,7 @@ std::string load_mpi(const void* function) {
                              : ", of a binary interface that Stretto does not know");
   }
   library = found->handle.release();
-  if (const char* const missing = face->bind(mpi_symbol)) {
+  if (const char* const missing = bind(mpi_symbol)) {
     library = nullptr;
     return "the MPI library of this process lacks " + std::string(missing);
   }

@@ -134,15 +134,12 @@ RawHandle to_raw(Handle handle) {
 /// process may have several libraries.
 std::string load_mpi(const void* function = nullptr);
 
-/// What stands between the core and one interface (src/faces).
-struct InterfaceFace {
-  Interface interface;
-  /// Fills in `mpi`, whose functions it finds by find("PMPI_Isend") and the like. Returns the name of a
-  /// function that the library lacks; nullptr if it lacks none.
-  const char* (*bind)(void* (*find)(const char* symbol));
-};
+/// What stands between the core and one interface (src/faces): fills in `mpi`, whose functions it finds by
+/// find("PMPI_Isend") and the like. Returns the name of a function that the library lacks; nullptr if it
+/// lacks none.
+using BindFace = const char* (*)(void* (*find)(const char* symbol));
 
 /// Returns that of an interface; nullptr if Stretto was built without it.
-const InterfaceFace* face_of(Interface interface);
+BindFace face_of(Interface interface);
 
 }  // namespace stretto

@@ -27,7 +27,6 @@ class Place {
   }
 
   explicit operator bool() const { return at_ != nullptr; }
-  friend bool operator==(const Place& one, const Place& other) { return one.at_ == other.at_; }
   [[nodiscard]] Place operator[](std::size_t index) const {
     Place place = *this;
     place.at_ += index * width_;

@@ -3,7 +3,6 @@
 #include "bench/library/program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <chrono>
 #include <cmath>
@@ -28,7 +27,7 @@ void print(const Json& event) {
 
 /// The first words of the library's version text: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
 std::string library_version() {
-  std::array<char, longest_text> text{};
+  MpiText text{};
   int length = 0;
   mpi.Get_library_version(text.data(), &length);
   std::string words;

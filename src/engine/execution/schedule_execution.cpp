@@ -55,6 +55,15 @@ std::size_t ScheduleExecution::tags(const Call& call) const {
   return std::min(pipelining_.in_flight(), segments_of(call));
 }
 
+inline void ScheduleExecution::begin_walks() {
+  busy_flights_ = in_flight_;
+  for (Flight& flight : std::span(flights_).first(in_flight_)) {
+    begin_segment(flight, flight.index);
+    walk(flight);
+  }
+  if (ended()) end();
+}
+
 void ScheduleExecution::start(const Call& call, const Passage& passage) {
   prepare(call, passage);
   reserve_memory();
@@ -104,15 +113,6 @@ void ScheduleExecution::prepare(const Call& call, const Passage& passage) {
     flight.awaits_copy = false;
   }
   forget_error();
-}
-
-void ScheduleExecution::begin_walks() {
-  busy_flights_ = in_flight_;
-  for (Flight& flight : std::span(flights_).first(in_flight_)) {
-    begin_segment(flight, flight.index);
-    walk(flight);
-  }
-  if (ended()) end();
 }
 
 void ScheduleExecution::end() {

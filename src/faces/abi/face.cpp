@@ -22,6 +22,6 @@ const char* bind(void* (*find)(const char* symbol)) {
 
 }  // namespace
 
-extern const InterfaceFace abi{Interface::abi, bind};
+extern const BindFace abi = bind;
 
 }  // namespace stretto::faces

@@ -109,6 +109,6 @@ const char* bind(void* (*find)(const char* symbol)) {
 
 }  // namespace
 
-extern const InterfaceFace mpich{Interface::mpich, bind};
+extern const BindFace mpich = bind;
 
 }  // namespace stretto::faces

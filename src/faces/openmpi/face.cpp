@@ -21,6 +21,6 @@ const char* bind(void* (*find)(const char* symbol)) {
 
 }  // namespace
 
-extern const InterfaceFace openmpi{Interface::openmpi, bind};
+extern const BindFace openmpi = bind;
 
 }  // namespace stretto::faces

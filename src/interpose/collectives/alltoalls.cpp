@@ -134,23 +134,11 @@ bool is_left_to_library(const ProgramCall& asked, Communicator& state) {
 }  // namespace
 
 std::optional<int> exchange_equal(ProgramCall& asked) {
-  const bool in_place = asked.in_place();
-  const BufferArgument& received = asked.received;
-  if (received.count < 0 || (!in_place && asked.sent.count < 0) || received.in_place()) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->ranks() == 0) return std::nullopt;
-  const int ranks = state->ranks();
-  const auto of_ranks = static_cast<std::size_t>(ranks);
-  const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
-  const std::size_t block = static_cast<std::size_t>(received.count) * element_bytes.value_or(0);
-  const std::size_t bytes = block * of_ranks;
-  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
-  const CallTraits traits = traits_of_blocks(asked, bytes, block, element_bytes);
-  return dispatch(asked, traits, handles_of(asked), state, [&] {
+  return dispatch_equal_blocks(asked, [&](int ranks, int /*rank*/) {
+    const auto blocks = static_cast<std::size_t>(ranks);
     std::optional<UsersBlock> sent;
-    if (!in_place) sent = users_block(asked.sent, of_ranks);
-    return Exchange(sent, users_block(received, of_ranks), ranks);
+    if (!asked.in_place()) sent = users_block(asked.sent, blocks);
+    return Exchange(sent, users_block(asked.received, blocks), ranks);
   });
 }
 

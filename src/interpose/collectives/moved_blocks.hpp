@@ -12,6 +12,7 @@
 #include "engine/messages/channel.hpp"
 #include "engine/packing/packed_blocks.hpp"
 #include "engine/packing/packing.hpp"
+#include "interpose/dispatch/dispatch.hpp"
 #include "interpose/dispatch/program_call.hpp"
 #include "interpose/operations/message.hpp"
 #include "interpose/operations/run_operation.hpp"
@@ -84,6 +85,24 @@ inline CallTraits traits_of_blocks(const ProgramCall& asked, std::size_t bytes, 
 inline bool is_left_to_library(const ProgramCall& asked, std::optional<std::size_t> element_bytes,
                                std::size_t bytes) {
   return !asked.forced && element_bytes && bytes < session.native_floor(asked.collective(), asked.form);
+}
+
+/// Carries out a call whose ranks all have blocks of one length (MPI_Allgather, MPI_Alltoall). Its message is
+/// make_message(ranks, rank).
+template <typename MakeMessage>
+std::optional<int> dispatch_equal_blocks(ProgramCall& asked, const MakeMessage& make_message) {
+  const BufferArgument& received = asked.received;
+  if (received.count < 0 || (!asked.in_place() && asked.sent.count < 0) || received.in_place())
+    return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
+  const std::size_t block = static_cast<std::size_t>(received.count) * element_bytes.value_or(0);
+  const std::size_t bytes = block * static_cast<std::size_t>(state->ranks());
+  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
+  return dispatch(asked, traits_of_blocks(asked, bytes, block, element_bytes), handles_of(asked), state,
+                  [&] { return make_message(state->ranks(), state->rank()); });
 }
 
 /// Whether one node's blocks are too long for every node to get them from it (CallShape::has_dominant_node).

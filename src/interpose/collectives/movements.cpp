@@ -134,22 +134,10 @@ std::optional<int> broadcast(ProgramCall& asked) {
 }
 
 std::optional<int> gather_from_all(ProgramCall& asked) {
-  const bool in_place = asked.in_place();
-  const BufferArgument& received = asked.received;
-  if (received.count < 0 || (!in_place && asked.sent.count < 0) || received.in_place()) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->ranks() == 0) return std::nullopt;
-  const int ranks = state->ranks();
-  const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
-  const std::size_t block = static_cast<std::size_t>(received.count) * element_bytes.value_or(0);
-  const std::size_t bytes = block * static_cast<std::size_t>(ranks);
-  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
-  const CallTraits traits = traits_of_blocks(asked, bytes, block, element_bytes);
-  return dispatch(asked, traits, handles_of(asked), state, [&] {
+  return dispatch_equal_blocks(asked, [&](int ranks, int rank) {
     std::optional<UsersBlock> sent;
-    if (!in_place) sent = users_block(asked.sent);
-    return Gathering(sent, users_block(received), ranks, state->rank());
+    if (!asked.in_place()) sent = users_block(asked.sent);
+    return Gathering(sent, users_block(asked.received), ranks, rank);
   });
 }
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -129,7 +128,7 @@ int set_error(std::string_view line) noexcept {
 }
 
 std::string text_of_error(int error) {
-  std::array<char, longest_text> text{};
+  MpiText text{};
   int length = 0;
   mpi.Error_string(error, text.data(), &length);
   std::string line(text.data());

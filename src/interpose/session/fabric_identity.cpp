@@ -35,7 +35,7 @@ std::string without_numbers(std::string_view name) {
 }
 
 std::string host_name() {
-  std::array<char, longest_text + 1> name{};
+  MpiText name{};
   int length = 0;
   mpi.Get_processor_name(name.data(), &length);
   return without_numbers(name.data());

@@ -162,7 +162,7 @@ bool may_refuse_windows() {
   using GetLibraryVersion = int(char*, int*);
   auto* const get_version = reinterpret_cast<GetLibraryVersion*>(any_mpi_symbol("PMPI_Get_library_version"));
   if (get_version == nullptr) return false;
-  std::array<char, longest_text> text{};
+  MpiText text{};
   int length = 0;
   get_version(text.data(), &length);
   constexpr std::string_view open_mpi = "Open MPI v";

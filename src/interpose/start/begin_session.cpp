@@ -2,7 +2,6 @@
 #include "interpose/start/begin_session.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -36,7 +35,7 @@ namespace stretto {
 namespace {
 
 std::string library_version() {
-  std::array<char, longest_text> text{};
+  MpiText text{};
   int length = 0;
   mpi.Get_library_version(text.data(), &length);
   // In Open MPI the length includes a terminating zero, so it is not used.

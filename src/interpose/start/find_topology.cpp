@@ -2,7 +2,6 @@
 #include "interpose/start/find_topology.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -19,7 +18,7 @@ namespace {
 /// Machines may share a name (localhost). What runs on one machine under several names is several nodes
 /// (containers).
 std::string name_of_node() {
-  std::array<char, longest_text + 1> name{};
+  MpiText name{};
   int length = 0;
   mpi.Get_processor_name(name.data(), &length);
   return name.data() + (" " + boot_id());
