@@ -13,6 +13,8 @@ extern "C" {
 
 /* The version of the library, such as "0.1.0". */
 const char* stretto_version(void);
+/* The binary interfaces of MPI that this build serves, each with a space behind it: "openmpi mpich abi ". */
+const char* stretto_interfaces(void);
 
 /* MPI's collectives by a given spec, such as "ring:segments=16". NULL or "auto": the choice that the MPI
  * function makes; "native": the MPI default. The spec must be the same on all ranks. Errors are those of

@@ -30,4 +30,18 @@ BindFace face_of(Interface interface) {
   }
 }
 
+const char* interfaces_of_build() {
+  return ""
+#ifdef STRETTO_HAS_OPENMPI
+         "openmpi "
+#endif
+#ifdef STRETTO_HAS_MPICH
+         "mpich "
+#endif
+#ifdef STRETTO_HAS_ABI
+         "abi "
+#endif
+      ;
+}
+
 }  // namespace stretto

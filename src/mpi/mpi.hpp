@@ -141,5 +141,7 @@ using BindFace = const char* (*)(void* (*find)(const char* symbol));
 
 /// Returns that of an interface; nullptr if Stretto was built without it.
 BindFace face_of(Interface interface);
+/// Returns the names of those for which it was, each with a space behind it.
+const char* interfaces_of_build();
 
 }  // namespace stretto

@@ -67,6 +67,16 @@ def check_installs(installs: Sequence[Install]) -> Iterator[Finding]:
             yield Finding(Verdict.ABSENT, flavor.label, f"not found; get it with: {mpi.HOW_TO_GET[flavor]}")
 
 
+# What a process with the library preloaded prints: the interfaces that it serves, and what is mapped.
+_SHOW = """
+import ctypes
+interfaces = getattr(ctypes.CDLL(None), "stretto_interfaces", lambda: 0)
+interfaces.restype = ctypes.c_char_p
+print((interfaces() or b"").decode())
+print(open("/proc/self/maps").read())
+"""
+
+
 def check_library() -> Finding:
     """Check that the library exists, can be preloaded, and loads no MPI library itself."""
     what = "libstretto.so"
@@ -76,12 +86,13 @@ def check_library() -> Finding:
         return Finding(Verdict.BAD, what, detail)
     # The dynamic loader ignores a preload that it cannot load, so look at what the process has mapped.
     show = subprocess.run(
-        [sys.executable, "-S", "-c", "print(open('/proc/self/maps').read())"],
+        [sys.executable, "-S", "-c", _SHOW],
         env={**os.environ, "LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
     )
-    loaded = {Path(line.split()[-1]).name for line in show.stdout.splitlines() if "/" in line}
+    interfaces, _, maps = show.stdout.partition("\n")
+    loaded = {Path(line.split()[-1]).name for line in maps.splitlines() if "/" in line}
     if show.returncode != 0 or library.resolve().name not in loaded:
         output = " ".join(show.stderr.split()) or f"exit status {show.returncode}"
         return Finding(Verdict.BAD, what, f"{library} cannot be preloaded: {output}")
@@ -90,7 +101,7 @@ def check_library() -> Finding:
         return Finding(
             Verdict.BAD, what, f"{library} brings {', '.join(brought)} along; it must bring no MPI"
         )
-    return Finding(Verdict.GOOD, what, str(library))
+    return Finding(Verdict.GOOD, what, f"{library}; serves {interfaces.strip()}")
 
 
 def check_command() -> Finding:

@@ -9,6 +9,7 @@
 #include "interpose/dispatch/online.hpp"
 #include "interpose/handles/known_operation.hpp"
 #include "interpose/observe/statistics.hpp"
+#include "mpi/mpi.hpp"
 
 // The functions of include/stretto/stretto.h, which includes the mpi.h of the program: handles are raw here.
 #define STRETTO_VISIBLE extern "C" __attribute__((visibility("default")))
@@ -77,6 +78,10 @@ STRETTO_COLLECTIVES(STRETTO_INTERFACE, int)
 
 STRETTO_VISIBLE const char* stretto_version(void) {
   return STRETTO_VERSION;
+}
+
+STRETTO_VISIBLE const char* stretto_interfaces(void) {
+  return interfaces_of_build();
 }
 
 STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {

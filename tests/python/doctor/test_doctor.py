@@ -20,8 +20,9 @@ from stretto.launch.mpi import Flavor
 
 
 def compiled(folder: Path, *libraries: str) -> None:
-    (folder / "empty.c").write_text("int stretto_stand_in;\n")
-    argv = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", str(folder / "empty.c"), *libraries]
+    source = folder / "stand_in.c"
+    source.write_text('const char* stretto_interfaces(void) { return "openmpi abi "; }\n')
+    argv = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", str(source), *libraries]
     subprocess.run([*argv, "-o", str(folder / "libstretto.so")], check=True)
 
 
@@ -34,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_good_library(folder: Path) -> None:
     compiled(folder)
     finding = checks.check_library()
-    assert finding == Finding(Verdict.GOOD, "libstretto.so", f"{folder}/libstretto.so")
+    assert finding == Finding(Verdict.GOOD, "libstretto.so", f"{folder}/libstretto.so; serves openmpi abi")
 
 
 def test_a_library_that_is_missing(folder: Path) -> None:
