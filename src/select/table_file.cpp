@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "text/file_writer.hpp"
 #include "text/home_folder.hpp"
 #include "text/json_reader.hpp"
 #include "text/read_text.hpp"
@@ -33,16 +32,12 @@ std::string default_table_path(std::string_view family) {
 
 TableFile read_table_file(const std::string& setting, std::string_view family) {
   if (setting == "none" || (setting.empty() && family.empty())) return {};
-  TableFile file{.path = setting.empty() ? default_table_path(family) : setting,
-                 .text = {},
-                 .error = {},
-                 .is_missing = false};
+  TableFile file{.path = setting.empty() ? default_table_path(family) : setting, .text = {}, .error = {}};
   std::error_code failed;
   const auto kind = std::filesystem::status(file.path, failed).type();
   if (setting.empty() && kind == std::filesystem::file_type::not_found) return {};
   if (kind == std::filesystem::file_type::not_found) {
     file.error = "there is no such file";
-    file.is_missing = true;
   } else if (kind != std::filesystem::file_type::regular) {
     // A pipe might never end.
     file.error = failed ? failed.message() : "is no file";
@@ -53,15 +48,6 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
     if (!stream.is_open() || stream.bad()) file.error = "cannot be read";
   }
   return file;
-}
-
-std::string write_table_file(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty()) fs::create_directories(folder, failed);
-  if (failed) return failed.message();
-  return replace_file(path, text).empty() ? "" : "cannot be written";
 }
 
 }  // namespace stretto

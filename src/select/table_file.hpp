@@ -11,7 +11,6 @@ struct TableFile {
   std::string path;   // empty if there is none
   std::string text;   // its content
   std::string error;  // why it cannot be read; empty if it can
-  bool is_missing = false;
 };
 
 /// The default path of the table for an MPI family (select/library_name.hpp):
@@ -22,8 +21,5 @@ std::string default_table_path(std::string_view family);
 /// Reads the table that STRETTO_TABLE names: a file; `none`; or, if it is empty, the file at the default
 /// path, which may be missing. For an unknown family, `family` is empty.
 TableFile read_table_file(const std::string& setting, std::string_view family);
-
-/// Replaces a table, or creates it with its folder. Returns why that failed; empty if it did not.
-std::string write_table_file(const std::string& path, const std::string& text);
 
 }  // namespace stretto

@@ -32,10 +32,9 @@ bool parse_switch(std::string_view name, std::string_view value, Settings& setti
 }
 
 Online parse_online(std::string_view name, std::string_view value, Settings& settings) {
-  if (value == "1") return Online::explore;
   if (value == "0") return Online::off;
   if (value == "freeze") return Online::freeze;
-  if (!value.empty()) {
+  if (!value.empty() && value != "1") {
     settings.complaints.push_back(
         {std::string(name), "must be 0, 1 or freeze, not \"" + std::string(value) + "\"", "it is ignored"});
   }

@@ -27,10 +27,8 @@ enum class Summary {
 
 /// What a job does with the times of its own calls (STRETTO_ONLINE).
 enum class Online {
-  /// Choices by the table and the rule must show that they are faster than the MPI default.
+  /// Choices must show that they are faster than the MPI default.
   guard,
-  /// The same, and other specs are tried; what is faster is written into the table.
-  explore,
   /// What earlier jobs have found is used, and nothing is measured.
   freeze,
   off,

@@ -37,10 +37,9 @@ using Costs = std::vector<double>;
 Learner learner_for(const Costs& costs) {
   std::vector<std::size_t> order{1, 2, 3};
   std::ranges::sort(order, {}, [&](std::size_t way) { return costs[way]; });
-  const double risk = costs[order[1]] / costs[order[0]];
-  const std::vector<Candidate> others{{.spec = ways()[0], .risk = 0},
-                                      {.spec = ways()[order[1]], .risk = risk}};
-  return {ways()[order[0]], Learner::Standing::modelled, others, Learner::Trials::none, 0};
+  const double expected = costs[order[1]] / costs[order[0]];
+  const std::vector<Candidate> others{{.spec = ways()[0]}, {.spec = ways()[order[1]], .expected = expected}};
+  return {ways()[order[0]], Learner::Standing::modelled, others};
 }
 
 /// What a rank measures of a call that takes `cost`.
@@ -72,7 +71,6 @@ class Job {
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         learners_[rank].end(clock(call_, rank, costs_[chosen[0]]));
       }
-      now_ += costs_[chosen[0]];
       used.push_back(chosen[0]);
     }
     return used;
@@ -104,7 +102,7 @@ class Job {
     ++agreements_;
     std::vector<Learner::Figures> figures;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      figures.push_back(learners_[rank].figures(clock(call_, rank, now_)));
+      figures.push_back(learners_[rank].figures());
     }
     std::vector<bool> changed;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -126,7 +124,6 @@ class Job {
   Costs costs_;
   std::vector<Learner> learners_;
   std::vector<std::size_t> known_;
-  double now_ = 0;
   int call_ = 0;
   int changes_ = 0;
   int agreements_ = 0;
@@ -225,7 +222,6 @@ TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
           EXPECT_TRUE(std::isfinite(outcome->call_seconds) && outcome->call_seconds >= 0) << wrong;
           EXPECT_LT(outcome->call_seconds, 100) << wrong;
           EXPECT_TRUE(std::isfinite(outcome->gain) && outcome->gain >= 0) << wrong;
-          EXPECT_TRUE(std::isfinite(outcome->seconds)) << wrong;
         }
         if (each < 3) continue;
         // Where most times are right, another network is noticed.
@@ -237,26 +233,12 @@ TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
   }
 }
 
-/// The time of the job itself jumps, too: its only use is to end the trials.
-TEST(LearnerFaults, TheTimeOfDayDoesNotMatter) {
-  for (const double now : {-1e18, 0.0, 1e18, std::numeric_limits<double>::quiet_NaN()}) {
-    Learner learner = learner_for({0.020, 0.010, 0.018, 0.040});
-    for (int call = 0; call < 200; ++call) {
-      if (learner.wants_agreement()) learner.agree(learner.figures(now), 1e-6);
-      const Spec* spec = learner.begin(bytes);
-      learner.end(spec != nullptr && spec->is_pass_through() ? 0.02 : 0.01);
-    }
-    ASSERT_TRUE(learner.outcome().has_value());
-    EXPECT_EQ(learner.outcome()->spec, ways()[1]);
-  }
-}
-
 /// Each next call may have another size, and none comes back: nothing can be compared, and nothing hangs.
 TEST(LearnerFaults, ADuelThatNeverEndsIsNoLoss) {
   Learner learner = learner_for({0.020, 0.010, 0.018, 0.040});
   int challenged = 0;
   for (int call = 0; call < 2000; ++call) {
-    if (learner.wants_agreement()) learner.agree(learner.figures(call), 1e-6);
+    if (learner.wants_agreement()) learner.agree(learner.figures(), 1e-6);
     const Spec* spec = learner.begin(bytes + static_cast<std::size_t>(call));
     challenged += spec == nullptr ? 1 : 0;
     learner.end(0.01);

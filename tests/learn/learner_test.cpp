@@ -28,16 +28,16 @@ const std::vector<Spec>& ways() {
 
 /// A job on four ranks that calls the same collective again and again.
 struct Job {
-  std::vector<double> costs;  // seconds a call, by way; the first is the standing choice's
-  double risk = 5;            // of all but the first two
-  double noise = 0.05;        // standard deviation of the logarithm of a call's time
-  double drift = 0;           // the time of all ways grows and shrinks by so much
+  std::vector<double> costs;          // seconds a call, by way; the first is the standing choice's
+  double expected_by_model = 5;       // of all but the first two, as a multiple of the first, ...
+  std::vector<double> by_model = {};  // ... unless these are given, by way
+  double noise = 0.05;                // standard deviation of the logarithm of a call's time
+  double drift = 0;                   // the time of all ways grows and shrinks by so much
   double agreement = 0.0005;
   int calls = 20000;
   unsigned seed = 1;
   std::vector<std::size_t> sizes = {1 << 20};
   Learner::Standing known = Learner::Standing::proven;
-  Learner::Trials trials = Learner::Trials::rationed;
   double expected = 0;            // seconds of a call, as known beforehand
   double first_call = 0;          // seconds that the first call by each way takes longer
   int changes_at = 1 << 30;       // from this call on, ...
@@ -48,7 +48,6 @@ struct Job {
 struct Result {
   double worst_loss = -1;  // of the time so far, against `native` in all calls, from the 200th call on
   double final_cost = 0;   // of what is in use at the end
-  int trials = 0;          // calls by anything but the standing choice or what was adopted
   std::vector<int> used;   // by call, which way
   std::optional<Learner::Outcome> outcome;
   bool settled = false;
@@ -56,32 +55,36 @@ struct Result {
 
 constexpr std::size_t ranks = 4;
 
-std::vector<Candidate> candidates(std::size_t count, double risk) {
+std::vector<Candidate> candidates(const std::vector<double>& expected) {
   std::vector<Candidate> all;
-  for (std::size_t i = 1; i < count; ++i) all.push_back({.spec = ways()[i], .risk = i == 1 ? 2.0 : risk});
+  for (std::size_t i = 1; i < expected.size(); ++i)
+    all.push_back({.spec = ways()[i], .expected = expected[i] / expected[0]});
   return all;
 }
 
 Result run(const Job& job) {
   std::mt19937 random(job.seed);
   std::normal_distribution<double> normal;
-  std::vector<Learner> learners(
-      ranks, Learner(ways()[0], job.known, candidates(job.costs.size(), job.risk), job.trials, 0));
+  std::vector<double> by_model = job.by_model;
+  if (by_model.empty()) {
+    by_model.assign(job.costs.size(), job.expected_by_model);
+    by_model[0] = 1;
+  }
+  std::vector<Learner> learners(ranks, Learner(ways()[0], job.known, candidates(by_model)));
   if (job.expected > 0) {
     for (Learner& learner : learners) learner.expect(job.expected, job.sizes[0]);
   }
   std::vector<bool> was_used(job.costs.size(), false);
   Result result;
-  double now = 0;
   double spent = 0;
   double loss = 0;
   for (int call = 0; call < job.calls; ++call) {
     const bool agrees = learners[0].wants_agreement();
     for (const Learner& learner : learners) EXPECT_EQ(learner.wants_agreement(), agrees);
     if (agrees) {
-      Learner::Figures maxima = learners[0].figures(now);
+      Learner::Figures maxima = learners[0].figures();
       for (const Learner& learner : learners) {
-        const Learner::Figures own = learner.figures(now);
+        const Learner::Figures own = learner.figures();
         for (std::size_t i = 0; i < own.size(); ++i) maxima[i] = std::max(maxima[i], own[i]);
       }
       // The ranks measure different times.
@@ -104,16 +107,13 @@ Result run(const Job& job) {
     double cost = costs[static_cast<std::size_t>(way)] * scale;
     if (!was_used[static_cast<std::size_t>(way)]) cost += job.first_call;
     was_used[static_cast<std::size_t>(way)] = true;
-    double slowest = 0;
     const double common = std::exp(job.noise * normal(random));
     const double late = call % job.late_each == job.late_each - 1 ? 1 : 0;
     for (Learner& learner : learners) {
       const double waited = &learner == &learners[0] ? 0 : late;
       const double seconds = cost * common * std::exp(job.noise / 5 * normal(random)) + waited;
-      slowest = std::max(slowest, seconds);
       if (learner.wants_time()) learner.end(seconds);
     }
-    now += slowest;
     spent += cost;
     loss += cost - costs[costs.size() > 1 ? 1 : 0] * scale;
     if (call >= 200) result.worst_loss = std::max(result.worst_loss, loss / spent);
@@ -121,16 +121,12 @@ Result run(const Job& job) {
   }
   result.outcome = learners[0].outcome();
   result.settled = learners[0].is_settled();
-  // The last call of all may be a trial.
-  const auto way = result.used[result.used.size() - 1] == result.used[result.used.size() - 2]
-                       ? result.used.back()
-                       : result.used[result.used.size() - 3];
+  const auto way = std::ranges::find(ways(), learners[0].in_force()) - ways().begin();
   result.final_cost = (job.then.empty() ? job.costs : job.then)[static_cast<std::size_t>(way)];
   return result;
 }
 
 using enum Learner::Standing;
-using enum Learner::Trials;
 
 /// How often a way was used in the calls from `from` to `until`.
 int times_used(const Result& result, int way, std::size_t from, std::size_t until) {
@@ -142,7 +138,8 @@ int times_used(const Result& result, int way, std::size_t from, std::size_t unti
 TEST(Learner, AFasterStandingChoiceIsInForceAfterTwentyCalls) {
   const Result result = run({.costs = {0.01, 0.015}, .calls = 200, .known = presumed});
   EXPECT_EQ(result.used[0], 1);
-  EXPECT_EQ(times_used(result, 0, 20, 200), 180);
+  // A rematch takes some calls of the other one.
+  EXPECT_GE(times_used(result, 0, 20, 200), 170);
   ASSERT_TRUE(result.outcome.has_value());
   EXPECT_EQ(result.outcome->spec, ways()[0]);
   EXPECT_NEAR(result.outcome->gain, 1.5, 0.15);
@@ -175,14 +172,13 @@ TEST(Learner, AProvenChoiceIsInForceFromTheFirstCall) {
 }
 
 TEST(Learner, ADecidedChoiceIsInForceInEveryCall) {
-  const Result result =
-      run({.costs = {0.01, 0.009}, .calls = 2000, .known = decided, .trials = none, .expected = 0.01});
+  const Result result = run({.costs = {0.01, 0.009}, .calls = 2000, .known = decided, .expected = 0.01});
   EXPECT_EQ(times_used(result, 0, 0, 2000), 2000);
   EXPECT_FALSE(result.outcome.has_value());
 }
 
 TEST(Learner, ADecidedChoiceIsComparedAnewOnAnotherNetwork) {
-  const Job job{.costs = {0.03, 0.01}, .calls = 50, .known = decided, .trials = none, .expected = 0.01};
+  const Job job{.costs = {0.03, 0.01}, .calls = 50, .known = decided, .expected = 0.01};
   const Result result = run(job);
   EXPECT_EQ(result.used.front(), 0);
   EXPECT_EQ(result.used.back(), 1);
@@ -194,7 +190,7 @@ TEST(Learner, ADecidedChoiceIsComparedAnewOnAnotherNetwork) {
 
 TEST(Learner, TheFirstCallOfAChoiceDecidesNothing) {
   const Result result = run({.costs = {0.01, 0.015}, .calls = 200, .known = presumed, .first_call = 0.1});
-  EXPECT_EQ(times_used(result, 0, 20, 200), 180);
+  EXPECT_GE(times_used(result, 0, 20, 200), 170);
 }
 
 TEST(Learner, RanksThatAreLateDecideNothing) {
@@ -225,42 +221,36 @@ TEST(Learner, ANoisyNetworkIsNoNewOne) {
   EXPECT_GT(times_used(result, 0, 200, 20000), 19800 * 97 / 100);
 }
 
-TEST(Learner, AdoptsWhatIsPlainlyFaster) {
-  const Result result = run({.costs = {0.01, 0.012, 0.011, 0.015, 0.006, 0.03}});
-  ASSERT_TRUE(result.outcome.has_value());
-  EXPECT_EQ(to_string(result.outcome->spec), "rabenseifner");
-  EXPECT_NEAR(result.outcome->gain, 2, 0.25);
-  EXPECT_GT(result.outcome->seconds, 0);
-  EXPECT_LT(result.worst_loss, 0.02);
-  EXPECT_EQ(result.used.back(), 4);
-}
-
-TEST(Learner, KeepsTheStandingChoiceWhereNothingIsFaster) {
-  const Result result = run({.costs = {0.01, 0.0101, 0.0101, 0.013, 0.1, 0.0125}});
-  ASSERT_TRUE(result.outcome.has_value());
-  EXPECT_EQ(result.outcome->spec, ways()[0]);
-  EXPECT_EQ(result.used.back(), 0);
-  EXPECT_LT(result.worst_loss, 0.02);
-}
-
 /// With any costs: the loss against `native` is bounded from the 200th call on, and the final choice is close
 /// to the best.
 void check_random_jobs(double noise, double drift, double near, double slowest, unsigned first_seed,
                        double most_lost = 0.02) {
   std::mt19937 random(first_seed);
   std::uniform_real_distribution<double> exponent(-0.7, std::log(slowest));
-  std::uniform_real_distribution<double> of_standing(-0.7, std::log(2.4));
+  std::normal_distribution<double> error(0, 0.15);
   int far_from_best = 0;
   constexpr int jobs = 40;
   for (int job = 0; job < jobs; ++job) {
-    // The standing choice takes at most 2.4 times as long as `native`.
-    std::vector<double> costs{0.01 * std::exp(of_standing(random)), 0.01};
-    while (costs.size() < ways().size()) costs.push_back(0.01 * std::exp(exponent(random)));
+    // A model knows the costs of all but `native`, nearly. The standing choice is its best one.
+    std::vector<double> costs;
+    std::vector<double> by_model;
+    while (costs.size() + 1 < ways().size()) {
+      costs.push_back(0.01 * std::exp(exponent(random)));
+      by_model.push_back(costs.back() * std::exp(error(random)));
+    }
+    const auto best = std::ranges::min_element(by_model) - by_model.begin();
+    std::swap(costs[0], costs[static_cast<std::size_t>(best)]);
+    std::swap(by_model[0], by_model[static_cast<std::size_t>(best)]);
+    // It takes at most 2.4 times as long as `native`.
+    costs[0] = std::min(costs[0], 0.024);
+    costs.insert(costs.begin() + 1, 0.01);
+    by_model.insert(by_model.begin() + 1, 0);
     const Result result = run({.costs = costs,
+                               .by_model = by_model,
                                .noise = noise,
                                .drift = drift,
                                .seed = first_seed + static_cast<unsigned>(job),
-                               .known = presumed});
+                               .known = modelled});
     EXPECT_LT(result.worst_loss, most_lost) << "job " << job;
     EXPECT_LT(result.final_cost, near * std::min(costs[0], costs[1])) << "job " << job;
     if (result.final_cost > near * *std::ranges::min_element(costs)) ++far_from_best;
@@ -277,17 +267,17 @@ TEST(Learner, BoundsItsLossWhereCandidatesAreTenTimesSlower) {
 }
 
 TEST(Learner, BoundsItsLossInNoise) {
-  // What a duel seems to lose may be less than it does.
-  check_random_jobs(0.3, 0, 1.35, 4, 300, 0.025);
+  // The noise hides that a choice is slower by some percent.
+  check_random_jobs(0.3, 0, 1.35, 4, 300, 0.06);
 }
 
 TEST(Learner, BoundsItsLossWhereTimesDrift) {
   check_random_jobs(0.1, 0.5, 1.1, 4, 400);
 }
 
-TEST(Learner, WithoutTrialsThereAreDuelsOnly) {
+TEST(Learner, RematchesAreFew) {
   for (const double cost : {0.008, 0.01, 0.012}) {
-    const Result result = run({.costs = {cost, 0.01}, .calls = 20000, .known = presumed, .trials = none});
+    const Result result = run({.costs = {cost, 0.01}, .calls = 20000, .known = presumed});
     const int last = result.used.back();
     EXPECT_EQ(last, cost < 0.01 ? 0 : 1) << cost;
     // Each rematch takes two to eighteen calls of the other one, and there are ten.
@@ -303,8 +293,7 @@ TEST(Learner, ShortCallsAreComparedInSpiteOfTheirNoise) {
                                .agreement = 15e-6,
                                .calls = 200,
                                .seed = seed,
-                               .known = modelled,
-                               .trials = none});
+                               .known = modelled});
     right += result.used.back() == 0 ? 1 : 0;
   }
   EXPECT_GE(right, 45);
@@ -315,13 +304,12 @@ TEST(Learner, TwoSlowCandidatesOfShortCallsCostLittle) {
   for (const double scale : {1.0, 50.0}) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       const Result result = run({.costs = {30e-6 * scale, 20e-6 * scale, 28e-6 * scale},
-                                 .risk = 1.05,
+                                 .expected_by_model = 1.05,
                                  .noise = 0.1,
                                  .agreement = 10e-6,
                                  .calls = 400,
                                  .seed = seed,
-                                 .known = modelled,
-                                 .trials = none});
+                                 .known = modelled});
       // An agreement takes half a call's time here.
       EXPECT_LT(result.worst_loss, 0.03);
       sum += result.worst_loss;
@@ -333,7 +321,7 @@ TEST(Learner, TwoSlowCandidatesOfShortCallsCostLittle) {
 
 TEST(Learner, ARematchCorrectsADuelThatWasDisturbed) {
   // The first calls by `native` meet another program; then it is the faster one.
-  Job job{.costs = {0.01, 0.03}, .calls = 400, .known = presumed, .trials = none};
+  Job job{.costs = {0.01, 0.03}, .calls = 400, .known = presumed};
   job.changes_at = 12;
   job.then = {0.01, 0.007};
   const Result result = run(job);
@@ -341,7 +329,7 @@ TEST(Learner, ARematchCorrectsADuelThatWasDisturbed) {
 }
 
 TEST(Learner, TheNextCandidateChallengesTheWinner) {
-  Job job{.costs = {0.01, 0.015, 0.007}, .risk = 1.1, .calls = 200, .known = modelled, .trials = none};
+  Job job{.costs = {0.01, 0.015, 0.007}, .expected_by_model = 1.1, .calls = 200, .known = modelled};
   const Result result = run(job);
   EXPECT_EQ(result.used[0], 0);
   EXPECT_GE(times_used(result, 2, 24, 200), 200 - 24 - 12);
@@ -351,25 +339,8 @@ TEST(Learner, TheNextCandidateChallengesTheWinner) {
 
 TEST(Learner, ACandidateThatShouldBeSlowerIsNotCalled) {
   // The model expects the third to take five times as long as the first, which `native` beats.
-  Job job{.costs = {0.01, 0.007, 0.05}, .calls = 2000, .known = modelled, .trials = none};
+  Job job{.costs = {0.01, 0.007, 0.05}, .calls = 2000, .known = modelled};
   EXPECT_EQ(times_used(run(job), 2, 0, 2000), 0);
-}
-
-TEST(Learner, TrialsAreRare) {
-  const Result result = run({.costs = {0.01, 0.01, 0.01, 0.01, 0.01, 0.01}, .calls = 5000});
-  for (std::size_t call = 20; call + Learner::spacing <= result.used.size(); ++call) {
-    const int one = times_used(result, result.used[call], call, call + Learner::spacing);
-    EXPECT_TRUE(one == 1 || one + 1 >= static_cast<int>(Learner::spacing)) << call;
-  }
-}
-
-TEST(Learner, ComparesCallsOfOneSize) {
-  // The sizes differ more than inside a class; the compared calls have the same size.
-  const Result result =
-      run({.costs = {0.01, 0.02, 0.006}, .sizes = {1 << 20, 1 << 16, 1 << 18, 1 << 16, 1 << 18}});
-  ASSERT_TRUE(result.outcome.has_value());
-  EXPECT_EQ(to_string(result.outcome->spec), "ring:segment_bytes=64KiB");
-  EXPECT_NEAR(result.outcome->gain, 2 / 0.6, 0.4);
 }
 
 TEST(Learner, SizesThatNeverComeBackDecideNothing) {
@@ -380,30 +351,21 @@ TEST(Learner, SizesThatNeverComeBackDecideNothing) {
   EXPECT_LT(result.worst_loss, 0.02);
 }
 
-TEST(Learner, TrialsEndAfterTheirTime) {
-  Learner learner(ways()[1], proven, {{.spec = ways()[0]}}, rationed, 0);
-  for (int call = 0; call < 1000; ++call) {
-    if (learner.wants_agreement()) learner.agree(learner.figures(Learner::longest + 1), 0);
-    EXPECT_EQ(learner.begin(1), nullptr);
-    learner.end(1);
-  }
-}
-
 TEST(Learner, CallsOfMicrosecondsAreNotWatchedForEver) {
   const Result result = run({.costs = {5e-6, 6e-6}, .agreement = 2e-6, .calls = 3000000});
   EXPECT_TRUE(result.settled);
 }
 
 TEST(Learner, HasNothingToDoWithoutCandidates) {
-  Learner learner(ways()[0], proven, {}, rationed, 0);
+  Learner learner(ways()[0], proven, {});
   EXPECT_TRUE(learner.is_settled());
   EXPECT_FALSE(learner.wants_agreement());
 }
 
 TEST(Learner, TimesThatAreNoneDecideNothing) {
-  Learner learner(ways()[0], proven, candidates(3, 5), rationed, 0);
+  Learner learner(ways()[0], proven, candidates({1, 5, 5}));
   for (int call = 0; call < 3000; ++call) {
-    if (learner.wants_agreement()) learner.agree(learner.figures(0), 0);
+    if (learner.wants_agreement()) learner.agree(learner.figures(), 0);
     learner.begin(1);
     learner.end(0);
   }

@@ -82,29 +82,5 @@ TEST_F(TableFiles, OneThatIsTooLongIsReadNoFurther) {
   EXPECT_EQ(read_table_file(path, "mpich").text.size(), JsonText::most_text + 1);
 }
 
-TEST_F(TableFiles, AreReplacedAsAWhole) {
-  const std::string path = folder_ / "new/table.json";
-  EXPECT_EQ(write_table_file(path, "one"), "");
-  EXPECT_EQ(write_table_file(path, "two"), "");
-  EXPECT_EQ(read_table_file(path, "mpich").text, "two");
-  // A link is kept.
-  fs::create_symlink(path, folder_ / "link");
-  EXPECT_EQ(write_table_file(folder_ / "link", "three"), "");
-  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
-  EXPECT_EQ(read_table_file(path, "mpich").text, "three");
-  // No other file is left.
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "new"), fs::directory_iterator{}), 1);
-}
-
-TEST_F(TableFiles, ThatCannotBeWrittenStayAsTheyAre) {
-  const std::string path = write("table.json", "one");
-  EXPECT_NE(write_table_file(path + "/table.json", "two"), "");
-  EXPECT_EQ(read_table_file(path, "mpich").text, "one");
-  fs::create_directory(folder_ / "folder");
-  std::ofstream(folder_ / "folder/x") << "x";
-  EXPECT_EQ(write_table_file(folder_ / "folder", "two"), "cannot be written");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator{}), 2);
-}
-
 }  // namespace
 }  // namespace stretto

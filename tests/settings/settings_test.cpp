@@ -16,7 +16,7 @@ TEST(Settings, ReadsTheVariables) {
       "STRETTO_TABLE=/a b/table.json\n");
   EXPECT_EQ(to_string(settings.forced_for(Collective::allreduce).value()), "ring:segments=4");
   EXPECT_FALSE(settings.disabled);
-  EXPECT_EQ(settings.online, Online::explore);
+  EXPECT_EQ(settings.online, Online::guard);
   EXPECT_TRUE(settings.strict);
   EXPECT_EQ(settings.statistics_file, "a=b.json");
   EXPECT_EQ(settings.table_file, "/a b/table.json");

@@ -181,7 +181,6 @@ void Communicator::look_around() {
 }
 
 Communicator::~Communicator() {
-  learners_.conclude(topology_);
   // The communicator may be freed before its ranks have agreed.
   keep_until_open(std::move(channel_));
   keep_until_open(std::move(persistent_channel_));

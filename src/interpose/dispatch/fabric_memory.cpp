@@ -78,8 +78,7 @@ std::string text_for(const Topology& topology) {
     return now.part->text;
   }
   Fabric part{FabricIdentity{}};
-  const bool measures =
-      session.settings.online == Online::guard || session.settings.online == Online::explore;
+  const bool measures = session.settings.online == Online::guard;
   const bool may_find_better =
       measures && !Backoff::is_crowded() && !now.has_looked_again && busy_so_far() < busy_from;
   bool is_whole = true;

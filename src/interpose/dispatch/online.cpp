@@ -17,37 +17,17 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
-#include "learn/races/learned.hpp"
-#include "learn/races/near_best.hpp"
-#include "select/library_name.hpp"
-#include "select/table_file.hpp"
-#include "text/json_reader.hpp"
 #include "text/size.hpp"
 #include "threads/clock.hpp"
 
 namespace stretto {
 namespace {
 
-constexpr std::size_t most_candidates = 8;
 /// How many specs of the model are worth a duel.
 constexpr std::size_t most_modelled = 6;
 /// A call of so many bytes takes long enough for the network to be measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr std::uint64_t short_calls_before_probe = 8;
-
-std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
-  if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
-  const CallShape shape = shape_of(traits, state.topology(), Form::blocking, session.shares_memory);
-  std::vector<Candidate> all =
-      near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
-  // What is adopted must serve every call of the size class.
-  traits = longest_of(traits);
-  std::erase_if(all, [&](const Candidate& candidate) {
-    return !find_misfit(candidate.spec, traits, state.topology()).empty();
-  });
-  if (all.size() > most_candidates) all.resize(most_candidates);
-  return all;
-}
 
 /// Makes figures the greatest of all ranks. Returns false after an error, which the program's handler has
 /// got; the call that follows meets it as well.
@@ -69,7 +49,7 @@ bool agree_on_greatest(Figures& figures, const Communicator& state, const CallTr
 void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
            MPI_Comm comm) {
   const double began = seconds_now();
-  Learner::Figures figures = learner.figures(began);
+  Learner::Figures figures = learner.figures();
   if (agree_on_greatest(figures, state, traits, spec, comm)) learner.agree(figures, seconds_now() - began);
 }
 
@@ -82,14 +62,6 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
   if (decision == nullptr) return nullptr;
   // It must serve every call of the size class.
   return find_misfit(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
-}
-
-/// Returns why nothing is saved, whatever is learned; empty if it is.
-std::string reason_not_to_save() {
-  if (session.settings.table_file == "none") return "because of STRETTO_TABLE=none";
-  if (!session.table) return {};
-  const TableFit fit = find_fit(*session.table, session.library);
-  return fit.remark.empty() ? "" : "since " + session.table_path + " " + fit.remark;
 }
 
 /// What the model of this network expects to be fastest for a kind of calls, the same on all ranks: rank 0
@@ -118,7 +90,7 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
   for (std::string line; std::getline(lines, line);) {
     const std::size_t space = line.find(' ');
     all.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
-                   .risk = static_cast<double>(std::stol(line.substr(0, space))) / 1000});
+                   .expected = static_cast<double>(std::stol(line.substr(0, space))) / 1000});
   }
   return all;
 }
@@ -127,33 +99,28 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
 KindLearner make_learner(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
   CallTraits least = traits;
   least.bytes = std::bit_floor(traits.bytes);
-  const auto trials =
-      session.settings.online == Online::explore ? Learner::Trials::rationed : Learner::Trials::none;
+  const Candidate native{};
   // A table is what the user wants.
   const bool tuned = is_tuned(state, traits, Form::blocking);
   const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
   if (decision == nullptr) {
     std::vector<Candidate> modelled;
-    // A job that explores compares everything with the choice of table and rule, into which it writes.
-    if (!tuned && trials == Learner::Trials::none) modelled = modelled_for(state, least, spec, comm);
+    if (!tuned) modelled = modelled_for(state, least, spec, comm);
     if (modelled.empty()) {
       const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
-      return {.learner = Learner(spec, known, candidates_for(state, least, spec), trials, seconds_now())};
+      return {.learner = Learner(spec, known, {native})};
     }
     const Spec best = modelled.front().spec;
-    std::vector<Candidate> others = candidates_for(state, least, best);
-    const auto is_new = [&](const Candidate& one) {
-      return std::ranges::find(others, one.spec, &Candidate::spec) == others.end();
-    };
-    std::copy_if(modelled.begin() + 1, modelled.end(), std::back_inserter(others), is_new);
-    return {.learner = Learner(best, Learner::Standing::modelled, others, trials, seconds_now()),
-            .known = best};
+    // The model may name `native`, too.
+    std::erase_if(modelled,
+                  [&](const Candidate& one) { return one.spec == best || one.spec == native.spec; });
+    modelled.insert(modelled.begin(), native);
+    return {.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
   }
-  std::vector<Candidate> others = candidates_for(state, least, decision->spec);
-  if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec, .risk = 2});
-  KindLearner kind{
-      .learner = Learner(decision->spec, Learner::Standing::decided, others, trials, seconds_now()),
-      .known = decision->spec};
+  std::vector<Candidate> others{native};
+  if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec});
+  KindLearner kind{.learner = Learner(decision->spec, Learner::Standing::decided, others),
+                   .known = decision->spec};
   kind.learner.expect(decision->seconds, decision->bytes);
   return kind;
 }
@@ -176,8 +143,7 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
 /// Whether a race decides about a call, if the choice is not `native`.
 bool may_race(const Communicator& state, const CallTraits& traits) {
   const Settings& settings = session.settings;
-  const bool compares = settings.online == Online::guard || settings.online == Online::explore;
-  if (!compares || settings.check || !is_short(state, traits)) return false;
+  if (settings.online != Online::guard || settings.check || !is_short(state, traits)) return false;
   const bool keeps_bits = settings.reproducible && is_reduction(traits.collective);
   return !keeps_bits && !session.forced_for(traits.collective, traits.bytes) &&
          !is_tuned(state, traits, Form::blocking);
@@ -196,7 +162,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
                   MPI_Comm comm) {
   if (!kind.learner.wants_agreement()) return;
   agree(kind.learner, state, traits, spec, comm);
-  if (kind.learner.take_change() && session.settings.online == Online::guard) {
+  if (kind.learner.take_change()) {
     // On another network, other specs are worth trying.
     state.forget_fabric();
     state.learners().forget_races();
@@ -321,45 +287,13 @@ void begin_online() {
                             std::string(settings.check ? "STRETTO_CHECK" : "STRETTO_REPRODUCIBLE"));
     return;
   }
-  session.races_lengths = settings.online == Online::guard || settings.online == Online::explore;
-  const bool explores = settings.online == Online::explore;
-  if (const std::string reason = reason_not_to_save(); explores && !reason.empty()) {
-    complain_once_on_rank_0("STRETTO_ONLINE: what is learned is not saved, " + reason);
-  }
+  session.races_lengths = settings.online == Online::guard;
   for (const Collective collective : collectives) {
-    if (settings.forced_for(collective)) {
-      if (explores)
-        complain_once_on_rank_0("STRETTO_ONLINE has no effect on " + std::string(name_of(collective)) +
-                                ", because of " + variable_of(collective));
-      continue;
-    }
+    if (settings.forced_for(collective)) continue;
     session.online_floors[static_cast<std::size_t>(collective)] = std::min(
         session.learning_floor_inside_node(collective),
         session.topology.nodes > 1 ? session.floor_between_nodes(collective, Form::blocking) : SIZE_MAX);
   }
-}
-
-std::string save_learned() {
-  if (session.settings.online != Online::explore) return {};
-  const std::vector<Learned> learned = learned_so_far();
-  const auto name = parse_library_name(session.library);
-  if (learned.empty() || !reason_not_to_save().empty() || !name) return {};
-  // Another job may have written the table since this one began.
-  const TableFile now = read_table_file(session.settings.table_file, name->family);
-  const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;
-  const std::string failed = "STRETTO_ONLINE: " + path + ": ";
-  if (path.empty())
-    return "STRETTO_ONLINE: there is no place for a table: HOME is no folder, and STRETTO_TABLE is not set";
-  if (!now.error.empty() && !now.is_missing) return failed + now.error + "; what was learned is not saved";
-  try {
-    const std::string text = merge_learned(now.text, name->name, learned);
-    if (const std::string error = write_table_file(path, text); !error.empty()) {
-      return failed + error + "; what was learned is not saved";
-    }
-  } catch (const FormatError& error) {
-    return failed + error.what() + "; what was learned is not saved";
-  }
-  return {};
 }
 
 }  // namespace stretto

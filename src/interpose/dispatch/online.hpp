@@ -54,12 +54,7 @@ class LearningCall {
   double began_;
 };
 
-/// Decides by the settings from which collectives the job learns. Writes one line for each collective
-/// from which it cannot.
+/// Decides by the settings from which collectives the job learns.
 void begin_online();
-
-/// On rank 0, when all communicators are gone: writes what they have learned to the table. Returns one
-/// line with the reason if it cannot, or an empty one.
-std::string save_learned();
 
 }  // namespace stretto

@@ -2,23 +2,11 @@
 #include "interpose/learning/learners.hpp"
 
 #include <bit>
-#include <mutex>
 #include <optional>
 
 #include "interpose/session/session.hpp"
-#include "threads/immortal.hpp"
 
 namespace stretto {
-namespace {
-
-std::mutex mutex;
-std::vector<Learned>& all_learned() {
-  static auto& all = make_immortal<std::vector<Learned>>();
-  return all;
-}
-
-}  // namespace
-
 Learners::Key Learners::key_of(const CallTraits& traits) {
   return {.collective = traits.collective,
           .bytes = std::bit_floor(traits.bytes),
@@ -69,24 +57,6 @@ Spec Learners::decided_for_another_root(const Key& key) const {
     if (known) return *known;
   }
   return {};
-}
-
-void Learners::conclude(const Topology& topology) const {
-  if (session.world_rank != 0) return;
-  for (const auto& [key, kind] : learners_) {
-    const std::optional<Learner::Outcome> outcome = kind.learner.outcome();
-    if (!outcome || !outcome->is_new || !key.may_be_kept()) continue;
-    const std::lock_guard lock(mutex);
-    all_learned().push_back({.shape = shape_of(key.traits(), topology, Form::blocking, session.shares_memory),
-                             .spec = outcome->spec,
-                             .gain = outcome->gain,
-                             .seconds = outcome->seconds});
-  }
-}
-
-std::vector<Learned> learned_so_far() {
-  const std::lock_guard lock(mutex);
-  return all_learned();
 }
 
 }  // namespace stretto

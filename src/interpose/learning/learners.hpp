@@ -13,7 +13,6 @@
 
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/background_race.hpp"
-#include "learn/races/learned.hpp"
 #include "learn/races/learner.hpp"
 #include "learn/races/length_race.hpp"
 #include "learn/races/short_race.hpp"
@@ -52,15 +51,6 @@ class Learners {
     /// Whether later jobs may use what is learned: what they find does not distinguish operations that
     /// commute, nor equal blocks, from others.
     [[nodiscard]] bool may_be_kept() const { return commutative && !has_dominant_node; }
-    /// The traits of its shortest calls.
-    [[nodiscard]] CallTraits traits() const {
-      return {.collective = collective,
-              .bytes = bytes,
-              .root = root,
-              .commutative = commutative,
-              .in_place = in_place,
-              .has_dominant_node = has_dominant_node};
-    }
   };
   static Key key_of(const CallTraits& traits);
 
@@ -108,9 +98,6 @@ class Learners {
   /// nothing was.
   [[nodiscard]] Spec decided_for_another_root(const Key& key) const;
 
-  /// On rank 0: keeps what was learned for the tuning table. To be called when no call is in flight.
-  void conclude(const Topology& topology) const;
-
  private:
   /// Each learner spends a share of the time of its own calls only, but a program may use any number of
   /// roots.
@@ -125,8 +112,5 @@ class Learners {
   std::uint64_t next_agreement_ = 1;
   std::uint64_t short_calls_ = 0;
 };
-
-/// Returns what was learned on all communicators that are gone.
-std::vector<Learned> learned_so_far();
 
 }  // namespace stretto

@@ -115,7 +115,6 @@ void end_session() {
   free_left_handles();
   free_all_communicators();
   if (session.world_rank == 0) {
-    if (const std::string error = save_learned(); !error.empty()) complain(error);
     if (const std::string error = save_decisions(); !error.empty()) complain(error);
   }
   stop_driving_library();

@@ -57,8 +57,6 @@ std::string read_shared_settings(const std::string& library) {
   if (!settings.disabled) {
     const auto name = parse_library_name(library);
     file = read_table_file(settings.table_file, name ? name->family : "");
-    // A job that learns may create it.
-    if (settings.online == Online::explore && file.is_missing) file.path.clear();
   }
   std::string all;
   for (const std::string& part : {text, file.path, file.error, file.text}) append(all, part);

@@ -8,8 +8,6 @@
 namespace stretto {
 namespace {
 
-/// Calls before the first agreement: the first ones open connections.
-constexpr std::uint64_t warm_up = 32;
 /// The share of the time of all calls that comparing notes may take.
 constexpr double share_of_watch = 0.002;
 /// Calls by a slower challenger in a duel, and how much slower it is thought to be at least.
@@ -23,6 +21,12 @@ constexpr double most_agreements = 3;
 constexpr double rematch_calls = 4;
 /// What should take so many times as long as the incumbent is not called.
 constexpr double worth_a_duel = 3;
+/// The share of the time of all calls that rematches may lose.
+constexpr double share_of_rematches = 0.008;
+/// Shorter calls are not watched: their own measurement would take too much of their time.
+constexpr double least_watched_seconds = 20e-6;
+/// Of calls that are not watched, this is the last one.
+constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 
 /// No call takes longer than this.
 constexpr double longest_call = 86400;
@@ -35,31 +39,22 @@ double measured(double seconds) {
 
 }  // namespace
 
-Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates,
-                 Trials trials, double now)
-    : has_trials_(trials == Trials::rationed), next_agreement_(warm_up), began_(now) {
-  arms_.push_back({.spec = standing, .risk = 0, .trials = 0, .lost = 0, .ratios = {}, .was_incumbent = true});
-  for (const Candidate& candidate : candidates) {
-    waiting_.push_back(arms_.size());
-    arms_.push_back({.spec = candidate.spec, .risk = candidate.risk, .trials = 0, .lost = 0, .ratios = {}});
-  }
-  is_settled_ = waiting_.empty();
-  if (known == Standing::decided || !has_trials_) waiting_.clear();
-  if (waiting_.empty()) {
-    next_agreement_ = 0;
-    next_watch_ = least_watch;
-  }
+Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates)
+    : is_settled_(candidates.empty()) {
+  arms_.push_back({.spec = standing, .expected = 1});
+  for (const Candidate& candidate : candidates)
+    arms_.push_back({.spec = candidate.spec, .expected = candidate.expected});
   const std::size_t native = find_native();
   if (known == Standing::decided || native == 0 || native == arms_.size()) return;
-  const bool must_show = known != Standing::proven;
-  if (must_show) incumbent_ = native;
-  if (must_show && !has_trials_) {
-    for (std::size_t arm = 1; arm < arms_.size(); ++arm) {
-      if (arm != native) challengers_.push_back(arm);
-    }
+  if (known == Standing::proven) {
+    challenge(native);
+    return;
   }
-  challenge(must_show ? 0 : native,
-            known == Standing::modelled ? Duel::Side::challenger : Duel::Side::defender);
+  incumbent_ = native;
+  for (std::size_t arm = 1; arm < arms_.size(); ++arm) {
+    if (arm != native) challengers_.push_back(arm);
+  }
+  challenge(0, known == Standing::modelled ? Duel::Side::challenger : Duel::Side::defender);
 }
 
 /// Returns the number of arms if there is none.
@@ -71,34 +66,26 @@ std::size_t Learner::find_native() const {
 
 bool Learner::wants_agreement() const {
   if (is_settled_) return false;
-  if (duel_) return duel_->wants_agreement();
-  if (last_ == Role::after) return true;
-  if (has_begun_pair()) return false;
-  return (next_agreement_ != 0 && calls_ >= next_agreement_) || (next_watch_ != 0 && calls_ >= next_watch_);
+  return duel_ ? duel_->wants_agreement() : calls_ >= next_watch_;
 }
 
-Learner::Figures Learner::figures(double now) const {
+Learner::Figures Learner::figures() const {
   // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
   // would have waited in the next call as well. So the minimum counts.
   const Recent recent = watch_.recent();
-  const double elapsed = std::isnan(now - began_) ? 0 : now - began_;
   // Those that were not timed took as long as the others.
   const double all_calls =
       timed_ > 0 ? sum_ * static_cast<double>(calls_ - timed_since_) / static_cast<double>(timed_) : 0;
-  Figures all{all_calls, pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
-              elapsed,   recent.fast, recent.usual, recent.slow};
+  Figures all{all_calls, -own_agreement_, recent.fast, recent.usual, recent.slow};
   if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
   return all;
 }
 
 void Learner::agree(const Figures& maxima, double seconds) {
-  const auto [sum, before, trial, after, minus_agreement, elapsed] =
-      std::to_array({maxima[0], maxima[1], maxima[2], maxima[3], maxima[4], maxima[5]});
-  const Recent recent{.fast = maxima[6], .usual = maxima[7], .slow = maxima[8]};
-  ledger_.add_calls(sum, calls_ - timed_since_);
+  const Recent recent{.fast = maxima[2], .usual = maxima[3], .slow = maxima[4]};
+  ledger_.add_calls(maxima[0], calls_ - timed_since_);
   // The call that has just ended is counted with the next ones.
-  ledger_.add_agreement(std::max(-minus_agreement, 0.0));
-  elapsed_ = elapsed;
+  ledger_.add_agreement(std::max(-maxima[1], 0.0));
   sum_ = 0;
   timed_ = 0;
   timed_since_ = calls_;
@@ -108,7 +95,7 @@ void Learner::agree(const Figures& maxima, double seconds) {
     std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
     const Duel::Verdict verdict = duel_->agree(times);
     const double of_defender = duel_->time_of(Duel::Side::defender);
-    if (!has_trials_ && watch_.is_surprised_by(of_defender, duel_bytes_)) {
+    if (watch_.is_surprised_by(of_defender, duel_bytes_)) {
       // The rematch waits until that is clear.
       duel_.reset();
       next_watch_ = calls_ + Watch::window;
@@ -119,23 +106,9 @@ void Learner::agree(const Figures& maxima, double seconds) {
     const bool is_too_dear = !is_native(challenger_) && duel_->lost_after_next_stage() > std::max(left, 0.0);
     if (verdict == Duel::Verdict::open && !is_too_dear) return;
     end_duel(verdict == Duel::Verdict::challenger);
-  } else if (last_ == Role::after) {
-    const std::size_t arm = waiting_.front();
-    switch (judge(after > 0 ? (before + after) / 2 : before, trial)) {
-      case Verdict::better:
-        adopt(arm);
-        break;
-      case Verdict::no_better:
-        drop();
-        break;
-      case Verdict::open:
-        break;
-    }
-    last_ = Role::none;
   }
-  pair_ = {};
-  if (next_watch_ != 0 && calls_ >= next_watch_) watch(recent);
-  if (!duel_) plan();
+  if (calls_ >= next_watch_) watch(recent);
+  if (!duel_) is_settled_ = ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch;
 }
 
 void Learner::challenge(std::size_t arm, Duel::Side first, Duel::Kind kind) {
@@ -143,7 +116,6 @@ void Learner::challenge(std::size_t arm, Duel::Side first, Duel::Kind kind) {
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;
-  last_ = Role::none;
 }
 
 void Learner::end_duel(bool challenger_won) {
@@ -151,7 +123,6 @@ void Learner::end_duel(bool challenger_won) {
   const double ratio = challenger_won && duel_->ratio() > 0 ? 1 / duel_->ratio() : duel_->ratio();
   const std::size_t loser = challenger_won ? incumbent_ : challenger_;
   if (challenger_won) incumbent_ = challenger_;
-  arms_[incumbent_].was_incumbent = true;
   if (ratio > 0) {
     is_measured_ = has_news_ = true;
     if (is_native(loser)) {
@@ -164,25 +135,16 @@ void Learner::end_duel(bool challenger_won) {
     decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
     decided_bytes_ = duel_bytes_;
     arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
-    model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / modelled(loser)
-                                         : decided_seconds_ / modelled(incumbent_);
+    model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / arms_[loser].expected
+                                         : decided_seconds_ / arms_[incumbent_].expected;
   }
   // Calls by `native` take no longer than without Stretto.
   if (!is_native(challenger_)) ledger_.lose(duel_->lost());
-  std::erase(waiting_, incumbent_);
-  std::erase(waiting_, loser);
-  // One that was not plainly slower may be tried again, when there is time to spare.
-  if (has_trials_ && ratio < slower_each_time) {
-    waiting_.push_back(loser);
-    arms_[loser].trials = enough_to_be_known;
-    arms_[loser].lost = enough_to_be_known * std::max(ratio - 1, 0.0) * ledger_.call();
-  }
   // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
   const double expected = ratio > 0 ? watch_.expected(duel_bytes_) / (challenger_won ? ratio : 1) : 0;
   duel_.reset();
   watch_.forget();
   if (expected > 0) watch_.expect(expected, duel_bytes_);
-  trials_end_ = elapsed_ + longest;
   next_watch_ = calls_ + calls_between_watches();
   plan_rematch(ratio, loser);
   plan_challenge();
@@ -190,11 +152,10 @@ void Learner::end_duel(bool challenger_won) {
 
 /// `ratio`: the time of the loser, as a multiple of the winner's.
 void Learner::plan_rematch(double ratio, std::size_t loser) {
-  if (has_trials_) return;
   rival_ = find_rival(loser);
   // A rival that is slower than `native` costs time; `native` itself costs no more than without Stretto.
   const double loss = is_native(rival_) ? 0 : rematch_calls * std::max(ratio - 1, 0.0);
-  const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share, 1e9));
+  const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share_of_rematches, 1e9));
   rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
 }
 
@@ -241,7 +202,7 @@ void Learner::plan_challenge() {
   if (challengers_.empty() || !(decided_seconds_ > 0)) return;
   const std::size_t next = challengers_.front();
   // The model compares candidates with each other, and one of them was measured.
-  const double expected = model_scale_ * arms_[next].risk;
+  const double expected = model_scale_ * arms_[next].expected;
   if (expected > worth_a_duel * decided_seconds_) return;
   count_won();
   const double excess = std::max(expected - decided_seconds_, least_excess * decided_seconds_);
@@ -274,8 +235,8 @@ void Learner::watch(const Recent& recent) {
       next_watch_ = calls_ + Watch::window;
       return;
     case Watch::Finding::changed:
-      // Without trials, it waits until another duel may be lost.
-      if (has_trials_ || !ledger_.is_exhausted()) start_over();
+      // It waits until another duel may be lost.
+      if (!ledger_.is_exhausted()) start_over();
   }
 }
 
@@ -290,14 +251,7 @@ void Learner::take_over_losses(const Learner& other) {
 /// What was found out no longer holds.
 void Learner::start_over() {
   watch_.forget();
-  waiting_.clear();
-  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-    arms_[arm].ratios.clear();
-    arms_[arm].was_incumbent = arm == incumbent_;
-    if (has_trials_ && arm != incumbent_) waiting_.push_back(arm);
-  }
-  trials_end_ = elapsed_ + longest;
-  if (arms_.size() < 2 || ledger_.is_exhausted()) return;
+  if (arms_.size() < 2) return;
   has_changed_ = true;
   const std::size_t native = find_native();
   const bool has_native = native != arms_.size();
@@ -308,10 +262,10 @@ void Learner::start_over() {
 
 const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
-  current_ = Role::none;
+  is_of_duel_ = false;
   current_bytes_ = bytes;
   if (!duel_ && !is_settled_) begin_due_duel();
-  const std::size_t arm = duel_ ? begin_duel_call(bytes) : begin_trial_call(bytes);
+  const std::size_t arm = duel_ ? begin_duel_call(bytes) : incumbent_;
   return arm == 0 ? nullptr : &arms_[arm].spec;
 }
 
@@ -320,14 +274,14 @@ std::size_t Learner::begin_duel_call(std::size_t bytes) {
   if (duel_bytes_ == 0) duel_bytes_ = bytes;
   if (bytes != duel_bytes_) return incumbent_;
   duel_called_ = calls_;
-  current_ = Role::duel;
+  is_of_duel_ = true;
   return duel_->next() == Duel::Side::challenger ? challenger_ : incumbent_;
 }
 
 bool Learner::wants_time() const {
   if (is_settled_) return false;
-  // Without trials, only the calls before the ranks compare notes.
-  return duel_ || has_trials_ || next_watch_ == 0 || calls_ + 2 * Watch::window >= next_watch_;
+  // Only those before the ranks compare notes.
+  return duel_ || calls_ + 2 * Watch::window >= next_watch_;
 }
 
 void Learner::end(double seconds) {
@@ -336,12 +290,7 @@ void Learner::end(double seconds) {
   sum_ += seconds;
   ++timed_;
   ++all_timed_;
-  if (current_ == Role::duel) {
-    duel_->count(seconds);
-    return;
-  }
-  if (current_ != Role::none) pair_[static_cast<std::size_t>(current_) - 1] = seconds;
-  if (current_ == Role::trial) return;
+  if (is_of_duel_) return duel_->count(seconds);
   watch_.count(seconds, current_bytes_, all_timed_);
 }
 
@@ -357,8 +306,6 @@ std::optional<Learner::Outcome> Learner::outcome() const {
   if (!is_measured_) return std::nullopt;
   return Outcome{.spec = arms_[incumbent_].spec,
                  .gain = gain_,
-                 .seconds = ledger_.seconds(),
-                 .is_new = incumbent_ != 0,
                  .call_seconds = decided_seconds_,
                  .call_bytes = decided_bytes_};
 }

@@ -19,43 +19,33 @@ namespace stretto {
 /// A spec that may be faster than the standing choice.
 struct Candidate {
   Spec spec;
-  /// The most that a first trial is expected to lose, as a multiple of a call's time. Even a trial that
-  /// loses twice as much stays within the promised limit. Beside a standing choice of the model: the time
-  /// that the model expects, as a multiple of that choice's.
-  double risk = 5;
+  /// The time that the model expects, as a multiple of the standing choice's.
+  double expected = 1;
 };
 
 /// Learns from calls of one kind, on one communicator. Its decisions depend only on the sequence of calls
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
 /// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
-/// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster
-/// then challenges the winner, as soon as the ration below allows it. A few calls may mislead, if another
-/// program disturbed them, so the duel is repeated: soon, and then more and more seldom.
+/// is faster than `native`, unless that is known. Each other candidate that may be faster then challenges the
+/// winner, as soon as the ration below allows it. A few calls may mislead, if another program disturbed them,
+/// so the duel is repeated: soon, and then more and more seldom.
 ///
-/// Duels are rationed, too: losses and agreements of all but the first stay below 1 % of the time of all
-/// calls, or of the first 200; a part of what was won may be spent on them as well. With the first duel, and
-/// with what seems cheaper than it is, that is 2 %.
+/// Duels are rationed: losses and agreements of all but the first stay below 1 % of the time of all calls, or
+/// of the first 200; a part of what was won may be spent on them as well. With the first duel, and with what
+/// seems cheaper than it is, that is 2 %.
 ///
-/// Then the other candidates get trials. A trial stands between two calls by the incumbent with as many
-/// bytes, and is compared with these: slow changes, and anything that disturbs all three calls, cancel out.
-/// Trials are rationed: their losses, the cost of agreements and the expected loss of the next trial stay
-/// below 0.8 % of the time of all calls. The real loss may be higher, since trials may be slower than they
-/// seem; the promised limit is 2 %.
-///
-/// When there is nothing left to try, the ranks compare notes from time to time. If calls take much longer
-/// or shorter than before, on a network that has changed, everything is found out anew.
+/// The ranks compare notes from time to time. If calls take much longer or shorter than before, on a network
+/// that has changed, everything is found out anew.
 class Learner {
  public:
   /// The measurements of one rank since the last agreement. The ranks agree on the maxima: the time of a
   /// call is that of the slowest rank.
-  using Figures = std::array<double, 9 + Duel::most_times>;
+  using Figures = std::array<double, 5 + Duel::most_times>;
 
   struct Outcome {
     Spec spec;
     double gain = 0;             // times faster than `native`; 0: not known
-    double seconds = 0;          // of the calls from which it was learned
-    bool is_new = false;         // not the standing choice
     double call_seconds = 0;     // of one call; 0: not known
     std::size_t call_bytes = 0;  // of that call
   };
@@ -68,19 +58,15 @@ class Learner {
     decided,   // a job on this network found it: it is used while the network is the same
   };
 
-  /// What follows the duel. Calls by another spec may round differently, so a trial is visible.
-  enum class Trials : std::uint8_t { none, rationed };
-
-  /// `standing` is the choice without learning. Times are in seconds since any instant.
-  Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, Trials trials,
-          double now);
+  /// `standing` is the choice without learning.
+  Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates);
 
   /// For a standing choice that is `decided`: what a call of so many bytes took in that job.
   void expect(double seconds, std::size_t bytes);
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
-  [[nodiscard]] Figures figures(double now) const;
+  [[nodiscard]] Figures figures() const;
   /// `seconds` is the time of the agreement on this rank.
   void agree(const Figures& maxima, double seconds);
 
@@ -104,40 +90,23 @@ class Learner {
   /// Counts what another learner of the same calls has lost, so that both together keep to the limits.
   void take_over_losses(const Learner& other);
 
-  /// The share of the time of all calls that may be lost.
-  static constexpr double share = 0.008;
-  /// At most one of this many calls is a trial.
-  static constexpr std::uint64_t spacing = 8;
-  /// Trials end after this many seconds.
-  static constexpr double longest = 600;
   /// The ranks compare notes after this many calls, or after more if that would take too much of their time.
   static constexpr std::uint64_t least_watch = 16;
-  /// Without trials, a duel is repeated after this many calls, and then after twice as many each time.
+  /// A duel is repeated after this many calls, and then after twice as many each time.
   static constexpr std::uint64_t first_rematch = 32;
 
  private:
-  enum class Role : std::uint8_t { none, before, trial, after, duel };
-
   struct Arm {
     Spec spec;
-    double risk = 0;
-    int trials = 0;
-    double lost = 0;
-    std::vector<double> ratios;  // of a trial's time to that of the calls around it; without the first trial
-    bool was_incumbent = false;
-    double slower = 0;  // than `native` in its last duel, as a multiple; 0: not known
+    double expected = 0;  // by the model, as a multiple of the first one's
+    double slower = 0;    // than `native` in its last duel, as a multiple; 0: not known
   };
 
-  enum class Verdict : std::uint8_t { open, better, no_better };
-
-  /// A pair or a duel that is incomplete after this many calls, because they have other sizes, is given up.
+  /// A duel that is incomplete after this many calls, because they have other sizes, begins anew.
   static constexpr std::uint64_t most_calls_for_pair = 64;
-  static constexpr double slower_each_time = 1.1;
-  static constexpr int enough_to_be_known = 3;
 
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
-  [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
 
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
                  Duel::Kind kind = Duel::Kind::first);
@@ -148,23 +117,14 @@ class Learner {
   void count_won();
   void plan_rematch(double ratio, std::size_t loser);
   [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
-  /// A call's time by the model, as a multiple of what the standing choice takes.
-  [[nodiscard]] double modelled(std::size_t arm) const { return arm == 0 ? 1 : arms_[arm].risk; }
   void end_duel(bool challenger_won);
   std::size_t begin_duel_call(std::size_t bytes);
-  std::size_t begin_trial_call(std::size_t bytes);
-
-  Verdict judge(double reference, double trial);
-  void adopt(std::size_t arm);
-  void drop();
-  void plan();
 
   [[nodiscard]] std::uint64_t calls_between_watches() const;
   void watch(const Recent& recent);
   void start_over();
 
-  std::vector<Arm> arms_;            // the first is the standing choice
-  std::deque<std::size_t> waiting_;  // to be tried; the first one is under trial
+  std::vector<Arm> arms_;  // the first is the standing choice
   std::size_t incumbent_ = 0;
   double gain_ = 0;
   bool is_measured_ = false;
@@ -172,12 +132,11 @@ class Learner {
   bool has_changed_ = false;
   double decided_seconds_ = 0;  // of a call when that was decided; 0: not known
   std::size_t decided_bytes_ = 0;
-  bool has_trials_;
   bool is_settled_ = false;
 
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
-  std::deque<std::size_t> challengers_;  // the next ones, where there are no trials
+  std::deque<std::size_t> challengers_;  // the next ones
   std::uint64_t challenge_at_ = 0;       // number of the call from which on it may be allowed; 0: none
   double model_scale_ = 0;               // what a call takes here that takes 1 by the model
   std::size_t rival_ = 0;                // in the next rematch
@@ -185,29 +144,18 @@ class Learner {
   std::uint64_t rematch_after_ = first_rematch;  // calls
   std::size_t duel_bytes_ = 0;                   // 0: those of the next call
   std::uint64_t duel_called_ = 0;                // the last call that was part of it
+  bool is_of_duel_ = false;                      // the current call
 
   std::uint64_t calls_ = 0;
-  std::uint64_t next_agreement_;  // at this number of calls; 0: after the pair
-  std::uint64_t pair_at_ = 0;     // number of the call from which on a trial is allowed; 0: not yet
-  std::uint64_t pair_began_ = 0;
-  std::size_t pair_bytes_ = 0;
-  Role last_ = Role::none;     // the last call of the pair
-  Role current_ = Role::none;  // of the current call
-
   Ledger ledger_;
   std::uint64_t won_until_ = 0;  // what was won is counted up to this number of calls
-  double elapsed_ = 0;
-  double trials_end_ = longest;
-
   Watch watch_;
-  std::uint64_t next_watch_ = 0;
+  std::uint64_t next_watch_ = least_watch;  // number of the call
 
   // Of this rank, since the last agreement.
-  double began_;
   double sum_ = 0;
   std::uint64_t timed_ = 0;        // calls
   std::uint64_t timed_since_ = 0;  // calls_ at the last agreement
-  std::array<double, 3> pair_{};
   double own_agreement_ = 0;
 
   std::uint64_t all_timed_ = 0;  // calls of this rank
