@@ -50,7 +50,31 @@ TEST(Duel, AHopelessChallengerIsCalledTwice) {
   }
   EXPECT_EQ(fight(Duel(false), 1e-4, 3e-4).by_challenger, 2);
   // In a rematch, it must be faster.
-  EXPECT_EQ(fight(Duel(false, Duel::Side::defender, Duel::Kind::rematch), 0.001, 0.0012).by_challenger, 2);
+  EXPECT_EQ(fight(Duel(false, false, Duel::Side::defender, Duel::Kind::rematch), 0.001, 0.0012).by_challenger,
+            2);
+}
+
+TEST(Duel, OfLongCallsOneEachIsEnoughForAPlainDifference) {
+  for (const Duel::Side first : {Duel::Side::defender, Duel::Side::challenger}) {
+    const Fought slower = fight(Duel(false, true, first), 0.7, 1.0);
+    EXPECT_EQ(slower.verdict, defender);
+    EXPECT_EQ(slower.calls, 2);
+    const Fought faster = fight(Duel(false, true, first), 4.9, 0.7);
+    EXPECT_EQ(faster.verdict, challenger);
+    EXPECT_EQ(faster.calls, 2);
+  }
+  // What was decided does not fall by one call, unless `native` is the faster one.
+  EXPECT_GT(fight(Duel(false, true, Duel::Side::defender, Duel::Kind::rematch), 4.9, 0.7).calls, 2);
+  EXPECT_EQ(fight(Duel(true, true, Duel::Side::defender, Duel::Kind::rematch), 4.9, 0.7).calls, 2);
+}
+
+TEST(Duel, LongCallsThatDifferLittleAreComparedLikeOthers) {
+  for (double ratio = 0.78; ratio < 1.29; ratio += 0.01) {
+    const Fought fought = fight(Duel(false, true), 0.1, 0.1 * ratio);
+    EXPECT_GT(fought.calls, 2);
+    EXPECT_LE(fought.calls, 20);
+    EXPECT_EQ(fought.verdict, ratio < 0.97 ? challenger : defender) << ratio;
+  }
 }
 
 TEST(Duel, ItEndsAfterTwentyCallsAtMost) {
@@ -69,7 +93,7 @@ TEST(Duel, WhereNothingDiffersTheDefenderStays) {
   for (const Duel::Kind kind : {Duel::Kind::first, Duel::Kind::rematch}) {
     int won = 0;
     for (int i = 0; i < 1000; ++i) {
-      const Fought fought = fight(Duel(false, Duel::Side::defender, kind),
+      const Fought fought = fight(Duel(false, false, Duel::Side::defender, kind),
                                   [&](bool, int) { return 0.001 * std::exp(0.1 * normal(random)); });
       won += fought.verdict == challenger ? 1 : 0;
     }
@@ -83,7 +107,8 @@ TEST(Duel, ARematchCountsCallsThatAreSlowNowAndThen) {
     return by_challenger ? 0.0008 : n % 3 == 2 ? 0.004 : 0.0008;
   };
   EXPECT_EQ(fight(Duel(false), seconds).verdict, defender);
-  EXPECT_EQ(fight(Duel(false, Duel::Side::defender, Duel::Kind::rematch), seconds).verdict, challenger);
+  EXPECT_EQ(fight(Duel(false, false, Duel::Side::defender, Duel::Kind::rematch), seconds).verdict,
+            challenger);
 }
 
 TEST(Duel, WhatIsSetUpAndALateRankAreNoLosses) {

@@ -39,6 +39,7 @@ struct Job {
   std::vector<std::size_t> sizes = {1 << 20};
   Learner::Standing known = Learner::Standing::proven;
   double expected = 0;            // seconds of a call, as known beforehand
+  double least = 0;               // seconds that the network allows, by the model; 0: not known
   double first_call = 0;          // seconds that the first call by each way takes longer
   int changes_at = 1 << 30;       // from this call on, ...
   std::vector<double> then = {};  // ... these are the costs
@@ -73,6 +74,9 @@ Result run(const Job& job) {
   std::vector<Learner> learners(ranks, Learner(ways()[0], job.known, candidates(by_model)));
   if (job.expected > 0) {
     for (Learner& learner : learners) learner.expect(job.expected, job.sizes[0]);
+  }
+  if (job.least > 0) {
+    for (Learner& learner : learners) learner.promise(job.least, job.sizes[0]);
   }
   std::vector<bool> was_used(job.costs.size(), false);
   Result result;
@@ -341,6 +345,83 @@ TEST(Learner, ACandidateThatShouldBeSlowerIsNotCalled) {
   // The model expects the third to take five times as long as the first, which `native` beats.
   Job job{.costs = {0.01, 0.007, 0.05}, .calls = 2000, .known = modelled};
   EXPECT_EQ(times_used(run(job), 2, 0, 2000), 0);
+}
+
+/// The seconds of the first calls.
+double seconds_of(const Result& result, const std::vector<double>& costs, std::size_t calls) {
+  double sum = 0;
+  for (std::size_t call = 0; call < calls; ++call) sum += costs[static_cast<std::size_t>(result.used[call])];
+  return sum;
+}
+
+TEST(Learner, ALongCallThatTakesWhatTheNetworkAllowsIsNotCompared) {
+  // A broadcast of 16 MiB on eight nodes: the model's chain, Open MPI's own, and other chains.
+  const std::vector<double> costs{0.70, 4.9, 1.31, 2.19};
+  const Result result =
+      run({.costs = costs, .by_model = {0.7, 0, 1.28, 2.1}, .noise = 0.02, .known = modelled, .least = 0.69});
+  EXPECT_EQ(times_used(result, 0, 0, 300), 300);
+  // But in the end `native` is, when its loss is little beside all calls.
+  EXPECT_GT(times_used(result, 1, 300, 20000), 0);
+  EXPECT_EQ(times_used(result, 2, 0, 20000) + times_used(result, 3, 0, 20000), 0);
+  ASSERT_TRUE(result.outcome.has_value());
+  EXPECT_EQ(result.outcome->spec, ways()[0]);
+}
+
+TEST(Learner, WhereTheNetworkAllowsMoreThereIsADuel) {
+  const std::vector<double> costs{1.4, 0.7};
+  const Result result = run({.costs = costs, .calls = 100, .known = modelled, .least = 0.69});
+  EXPECT_EQ(result.used[0], 0);
+  EXPECT_GE(times_used(result, 1, 0, 100), 96);
+  // What takes less than it may shows that the model is wrong.
+  const Result faster = run({.costs = {0.5, 0.3}, .calls = 100, .known = modelled, .least = 0.69});
+  EXPECT_GE(times_used(faster, 1, 0, 100), 96);
+}
+
+TEST(Learner, ARankThatComesLateToTheFirstLongCallDecidesNothing) {
+  Job job{.costs = {0.7, 4.9}, .calls = 12, .known = modelled, .least = 0.69};
+  job.first_call = 3;
+  const Result result = run(job);
+  EXPECT_LE(times_used(result, 1, 0, 12), 1);
+  EXPECT_EQ(result.used.back(), 0);
+}
+
+/// Whatever the costs: the first twelve long calls take little more than by the best way that the model
+/// knows, where it is right; and where it is not, `native` is found, and little more than two calls are lost.
+TEST(Learner, TheFirstLongCallsOfAJobDoNotPay) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> exponent(0, std::log(8.0));
+  std::normal_distribution<double> error(0, 0.03);
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const double least = 0.1;
+    std::vector<double> costs{least * 1.05, least * std::exp(exponent(random))};
+    std::vector<double> by_model{least * 1.05, 0};
+    while (costs.size() < ways().size()) {
+      costs.push_back(least * 1.05 * std::exp(exponent(random)));
+      by_model.push_back(std::max(by_model[0], costs.back() * std::exp(error(random))));
+    }
+    const Result right = run({.costs = costs,
+                              .by_model = by_model,
+                              .noise = 0.02,
+                              .calls = 100,
+                              .seed = seed,
+                              .known = modelled,
+                              .least = least});
+    EXPECT_LE(seconds_of(right, costs, 12), 1.1 * 12 * costs[0]) << seed;
+    EXPECT_LE(seconds_of(right, costs, 100), 1.1 * 100 * costs[0]) << seed;
+    // The model is wrong: its choice takes longer than anything else.
+    std::vector<double> others = costs;
+    others[0] = 1.5 * *std::ranges::max_element(costs);
+    const double best = *std::ranges::min_element(others);
+    const Result wrong = run({.costs = others,
+                              .by_model = by_model,
+                              .noise = 0.02,
+                              .calls = 300,
+                              .seed = seed,
+                              .known = modelled,
+                              .least = least});
+    EXPECT_LE(times_used(wrong, 0, 0, 12), 2) << seed;
+    EXPECT_LT(seconds_of(wrong, others, 12), 12 * others[1] + 2 * others[0]) << seed << ' ' << best;
+  }
 }
 
 TEST(Learner, SizesThatNeverComeBackDecideNothing) {

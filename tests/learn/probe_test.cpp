@@ -298,6 +298,37 @@ TEST(Modelled, HoldsItselfToWhatFits) {
   EXPECT_GT(found[0].seconds, 0);
 }
 
+TEST(Modelled, NoSpecUndercutsWhatTheLinksMustCarry) {
+  const auto any = [](const Spec& /*spec*/) { return true; };
+  int near = 0;
+  for (const std::vector<int>& ppns :
+       {std::vector<int>{1, 1}, {1, 1, 1}, {4, 4}, {3, 1, 2}, std::vector<int>(9, 1)}) {
+    const Topology topology = topology_of(ppns);
+    for (const Machine& machine : machines()) {
+      for (const Collective collective : collectives) {
+        for (const std::size_t bytes : {64 * kibibyte, 16 * mebibyte}) {
+          const CallShape shape{.collective = collective,
+                                .bytes = bytes,
+                                .ranks = topology.ranks(),
+                                .nodes = topology.nodes,
+                                .min_ppn = topology.min_ppn,
+                                .max_ppn = topology.max_ppn};
+          const double least = least_seconds(shape, machine);
+          const std::vector<Modelled> found = find_fastest(shape, topology, machine, 1, any);
+          if (found.empty()) continue;
+          EXPECT_LE(least, found[0].seconds * 1.001)
+              << name_of(collective) << " of " << bytes << " bytes, " << topology.ranks() << " ranks";
+          if (collective == Collective::allreduce && least > found[0].seconds / 1.1) ++near;
+        }
+      }
+    }
+  }
+  EXPECT_GE(near, 10);  // it says something
+  Machine uneven = machines()[1];
+  uneven.node_rates = {25e6, 6e6};
+  EXPECT_EQ(least_seconds({.bytes = mebibyte, .ranks = 2, .nodes = 2}, uneven), 0);
+}
+
 TEST(Modelled, AnswersForLargeClusters) {
   const Topology topology = topology_of(std::vector<int>(512, 1));
   const CallShape shape{.bytes = 64 * mebibyte, .ranks = 512, .nodes = 512};

@@ -64,33 +64,41 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
   return find_misfit(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
 }
 
-/// What the model of this network expects to be fastest for a kind of calls, the same on all ranks: rank 0
-/// tells the others. Empty if nothing is known of the network, and nothing can be.
-std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least, const Spec& spec,
-                                    MPI_Comm comm) {
+struct Expected {
+  std::vector<Candidate> fastest;
+  double least_seconds = 0;  // what no spec can undercut; 0: not known
+};
+
+/// What the model of this network expects of a kind of calls, the same on all ranks: rank 0 tells the others.
+/// Empty if nothing is known of the network, and nothing can be.
+Expected expected_of(Communicator& state, const CallTraits& least, const Spec& spec, MPI_Comm comm) {
   const std::optional<MeasuredNetwork>& network = measured_network(state, least, spec, comm);
   // The model knows equal blocks.
   if (!network || !Learners::key_of(least).may_be_kept()) return {};
   std::string text;
   if (state.rank() == 0) {
     const CallTraits longest = longest_of(least);
+    const CallShape shape = shape_of(least, state.topology(), Form::blocking, session.shares_memory);
     const std::vector<Modelled> fastest =
-        find_fastest(shape_of(least, state.topology(), Form::blocking, session.shares_memory),
-                     state.topology(), network->machine, most_modelled,
+        find_fastest(shape, state.topology(), network->machine, most_modelled,
                      [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
+    // Whole numbers: programs set locales, which write fractions in different ways.
+    text = std::to_string(std::lround(1e6 * least_seconds(shape, network->machine))) + '\n';
     for (const Modelled& one : fastest) {
-      // A whole number: programs set locales, which write fractions in different ways.
       const long per_mille = std::lround(1000 * std::min(one.seconds / fastest.front().seconds, 1000.0));
       text += std::to_string(per_mille) + ' ' + to_string(one.spec) + '\n';
     }
   }
   if (!send_from_rank_0(text, comm)) return {};
-  std::vector<Candidate> all;
+  Expected all;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+  std::string line;
+  std::getline(lines, line);
+  all.least_seconds = static_cast<double>(std::stol(line)) / 1e6;
+  while (std::getline(lines, line)) {
     const std::size_t space = line.find(' ');
-    all.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
-                   .expected = static_cast<double>(std::stol(line.substr(0, space))) / 1000});
+    all.fastest.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
+                           .expected = static_cast<double>(std::stol(line.substr(0, space))) / 1000});
   }
   return all;
 }
@@ -104,8 +112,9 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
   const bool tuned = is_tuned(state, traits, Form::blocking);
   const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
   if (decision == nullptr) {
-    std::vector<Candidate> modelled;
-    if (!tuned) modelled = modelled_for(state, least, spec, comm);
+    Expected expected;
+    if (!tuned) expected = expected_of(state, least, spec, comm);
+    std::vector<Candidate>& modelled = expected.fastest;
     if (modelled.empty()) {
       const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
       return {.learner = Learner(spec, known, {native})};
@@ -115,7 +124,9 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
     std::erase_if(modelled,
                   [&](const Candidate& one) { return one.spec == best || one.spec == native.spec; });
     modelled.insert(modelled.begin(), native);
-    return {.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
+    KindLearner kind{.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
+    kind.learner.promise(expected.least_seconds, least.bytes);
+    return kind;
   }
   std::vector<Candidate> others{native};
   if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec});

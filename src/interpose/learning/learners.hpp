@@ -51,6 +51,15 @@ class Learners {
     /// Whether later jobs may use what is learned: what they find does not distinguish operations that
     /// commute, nor equal blocks, from others.
     [[nodiscard]] bool may_be_kept() const { return commutative && !has_dominant_node; }
+    /// The traits of its shortest calls.
+    [[nodiscard]] CallTraits traits() const {
+      return {.collective = collective,
+              .bytes = bytes,
+              .root = root,
+              .commutative = commutative,
+              .in_place = in_place,
+              .has_dominant_node = has_dominant_node};
+    }
   };
   static Key key_of(const CallTraits& traits);
 

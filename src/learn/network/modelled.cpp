@@ -166,4 +166,31 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
   return fastest;
 }
 
+double least_seconds(const CallShape& shape, const Machine& machine) {
+  if (shape.nodes < 2 || !machine.node_rates.empty() || !(machine.node.bandwidth > 0)) return 0;
+  // What crosses the link of a node in one direction, as a multiple of the call's bytes.
+  const double others = 1 - 1.0 / shape.nodes;
+  double crossing = 0;
+  switch (shape.collective) {
+    case Collective::allreduce:
+      crossing = 2 * others;
+      break;
+    case Collective::bcast:
+    case Collective::reduce:
+      crossing = 1;
+      break;
+    case Collective::allgather:
+    case Collective::reduce_scatter:
+      crossing = others;
+      break;
+    case Collective::alltoall:
+      crossing = shape.max_ppn * (1 - static_cast<double>(shape.max_ppn) / shape.ranks);
+      break;
+    default:
+      return 0;
+  }
+  const double bytes = crossing * static_cast<double>(shape.bytes) - machine.node.burst;
+  return std::max(bytes, 0.0) / machine.node.bandwidth;
+}
+
 }  // namespace stretto

@@ -32,15 +32,23 @@ constexpr std::array<Stage, 4> stages = {{
     {{{{d, true}, {c, true}, {c, true}, {d, true}}}, 4},
 }};
 
+/// The first stage of long calls.
+constexpr Stage one_each{{{{d, true}, {c, true}}}, 2};
+
+const Stage& stage_of(std::size_t number, bool are_long) {
+  return number == 0 && are_long ? one_each : stages.at(number);
+}
+
+/// After it, one that takes so much longer than the other has lost.
+constexpr double plainly_longer = 1.3;
+
 /// After the first stage, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.5;
 constexpr double hopeless_if_short = 2.5;
 /// In a rematch it must even be faster, and is dropped as soon as it is not. (`native` gets a fair trial: no
 /// call may be slower than by it.)
 constexpr double hopeless_in_rematch = 1.15;
-/// In shorter calls, what the call before has left behind weighs too much for a decision by the first stage.
-constexpr double long_seconds = 0.02;
-/// Still shorter ones vary much, so one of them says little.
+/// Such calls vary much, so one of them says little.
 constexpr double very_short_seconds = 0.0005;
 /// A challenger that takes this much less time than the defender may win. There are many rematches, so one
 /// needs more evidence.
@@ -60,7 +68,7 @@ constexpr std::size_t most_lost_pairs_if_plain = 5;
 }  // namespace
 
 Duel::Side Duel::side_of(std::size_t turn) const {
-  const Side side = stages.at(stage_).steps.at(turn).side;
+  const Side side = stage_of(stage_, are_long_).steps.at(turn).side;
   // In the first stage the sides take turns.
   if (stage_ != 0 || first_ == Side::defender) return side;
   return side == Side::defender ? Side::challenger : Side::defender;
@@ -86,11 +94,11 @@ void Duel::count(double seconds) {
 }
 
 bool Duel::wants_agreement() const {
-  return turn_ == stages.at(stage_).turns;
+  return turn_ == stage_of(stage_, are_long_).turns;
 }
 
 Duel::Verdict Duel::agree(const Times& maxima) {
-  const Stage& stage = stages.at(stage_);
+  const Stage& stage = stage_of(stage_, are_long_);
   if (calls_of_times_ != calls_of_turn_) {
     lost_before_ = lost();
     of_defender_.clear();
@@ -100,13 +108,11 @@ Duel::Verdict Duel::agree(const Times& maxima) {
   for (std::size_t turn = 0; turn < stage.turns; ++turn) {
     const Step& step = stage.steps.at(turn);
     const bool is_defender = side_of(turn) == Side::defender;
-    if (step.counts) {
-      (is_defender ? of_defender_ : of_challenger_).push_back(maxima.at(turn));
-    } else {
+    if (step.counts) (is_defender ? of_defender_ : of_challenger_).push_back(maxima.at(turn));
+    if (!step.counts || (stage_ == 0 && are_long_))
       (is_defender ? first_of_defender_ : first_of_challenger_) = maxima.at(turn);
-    }
   }
-  if (stage_ == 0) {
+  if (stage_ == 0 && !are_long_) {
     const double usual = std::min(first_of_challenger_, time_of(Side::challenger));
     lost_before_ = std::max(usual - time_of(Side::defender), 0.0);
   }
@@ -150,9 +156,17 @@ bool Duel::must_be_faster_at_once() const {
   return kind_ == Kind::rematch && !is_challenger_favoured_;
 }
 
+/// A rematch must not be won by a single call.
+Duel::Verdict Duel::judge_long_pair() const {
+  if (ratio() > plainly_longer) return Verdict::defender;
+  const bool may_win = kind_ == Kind::first || is_challenger_favoured_;
+  return may_win && ratio() < 1 / plainly_longer ? Verdict::challenger : Verdict::open;
+}
+
 Duel::Verdict Duel::judge() const {
   const double now = ratio();
   if (!(now > 0)) return stage_ + 1 < stages.size() ? Verdict::open : Verdict::defender;
+  if (stage_ == 0 && are_long_) return judge_long_pair();
   if (stage_ == 0) {
     const double slowest = std::max(first_of_challenger_, of_challenger_[0]);
     const double best = std::min(first_of_challenger_, of_challenger_[0]);

@@ -18,7 +18,7 @@ namespace stretto {
 /// the first stage, and then two in a row, of which the faster one counts. In a rematch it is four, and the
 /// mean of the last three counts: some algorithms are slow in every third call. A challenger that is plainly
 /// slower, or plainly faster even when it is called for the first time, is known after the first stage, in
-/// which each side is called twice.
+/// which each side is called twice; of long calls, once.
 class Duel {
  public:
   enum class Side : std::uint8_t { defender, challenger };
@@ -31,9 +31,14 @@ class Duel {
   /// A rematch checks what was decided.
   enum class Kind : std::uint8_t { first, rematch };
 
-  /// `first` makes the first call.
-  explicit Duel(bool is_challenger_favoured, Side first = Side::defender, Kind kind = Kind::first)
-      : is_challenger_favoured_(is_challenger_favoured), first_(first), kind_(kind) {}
+  /// Calls of so many seconds are long: what the first one sets up is little beside them, and so is what the
+  /// call before has left behind.
+  static constexpr double long_seconds = 0.02;
+
+  /// `are_long`: the calls are, as far as all ranks know. `first` makes the first call.
+  explicit Duel(bool is_challenger_favoured, bool are_long = false, Side first = Side::defender,
+                Kind kind = Kind::first)
+      : is_challenger_favoured_(is_challenger_favoured), are_long_(are_long), first_(first), kind_(kind) {}
 
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const;
@@ -55,10 +60,12 @@ class Duel {
 
  private:
   Verdict judge() const;
+  [[nodiscard]] Verdict judge_long_pair() const;
   [[nodiscard]] bool must_be_faster_at_once() const;
   [[nodiscard]] Side side_of(std::size_t turn) const;
 
   bool is_challenger_favoured_;
+  bool are_long_;
   Side first_;
   Kind kind_;
   std::size_t stage_ = 0;

@@ -21,6 +21,16 @@ constexpr double most_agreements = 3;
 constexpr double rematch_calls = 4;
 /// What should take so many times as long as the incumbent is not called.
 constexpr double worth_a_duel = 3;
+/// Of long calls, a challenger is worth it only if it should be as fast, unless the model has been wrong.
+constexpr double worth_a_long_duel = 1.05;
+/// A call that takes at most so many times what the network allows is near to that. One far below shows that
+/// the network allows more than the model says.
+constexpr double near_least = 1.2;
+constexpr double below_least = 0.85;
+/// Nothing is gained over one that takes no more than this.
+constexpr double at_least = 1.03;
+/// What `native` may take in place of such a call, if nothing is known of it.
+constexpr double native_may_take = 7;
 /// The share of the time of all calls that rematches may lose.
 constexpr double share_of_rematches = 0.008;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
@@ -64,8 +74,38 @@ std::size_t Learner::find_native() const {
   return arm;
 }
 
+void Learner::promise(double least, std::size_t bytes) {
+  if (!duel_ || is_native(0) || least < Duel::long_seconds || bytes == 0) return;
+  least_per_byte_ = least / static_cast<double>(bytes);
+  is_on_trust_ = is_long_by_promise_ = true;
+  duel_.reset();
+  incumbent_ = 0;
+}
+
+/// `seconds`: of the first call.
+void Learner::settle_promise(double seconds) {
+  is_on_trust_ = false;
+  const double least = least_per_byte_ * static_cast<double>(current_bytes_);
+  const std::size_t native = find_native();
+  if (seconds < below_least * least || seconds > near_least * least) {
+    incumbent_ = native;
+    watch_.forget();
+    challenge(0);
+    return;
+  }
+  decided_seconds_ = model_scale_ = seconds;
+  decided_bytes_ = current_bytes_;
+  is_measured_ = has_news_ = true;
+  watch_.expect(seconds, current_bytes_);
+  if (seconds < at_least * least) challengers_.clear();
+  challengers_.push_back(native);
+  next_watch_ = calls_ + least_watch;
+  plan_challenge();
+}
+
 bool Learner::wants_agreement() const {
   if (is_settled_) return false;
+  if (is_on_trust_) return calls_ > 0;
   return duel_ ? duel_->wants_agreement() : calls_ >= next_watch_;
 }
 
@@ -90,6 +130,10 @@ void Learner::agree(const Figures& maxima, double seconds) {
   timed_ = 0;
   timed_since_ = calls_;
   own_agreement_ = measured(seconds);
+  if (is_on_trust_) {
+    settle_promise(maxima[0]);
+    return;
+  }
   if (duel_) {
     Duel::Times times{};
     std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
@@ -112,7 +156,7 @@ void Learner::agree(const Figures& maxima, double seconds) {
 }
 
 void Learner::challenge(std::size_t arm, Duel::Side first, Duel::Kind kind) {
-  duel_.emplace(is_native(arm), first, kind);
+  duel_.emplace(is_native(arm), are_long(), first, kind);
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;
@@ -142,6 +186,7 @@ void Learner::end_duel(bool challenger_won) {
   if (!is_native(challenger_)) ledger_.lose(duel_->lost());
   // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
   const double expected = ratio > 0 ? watch_.expected(duel_bytes_) / (challenger_won ? ratio : 1) : 0;
+  std::erase(challengers_, challenger_);
   duel_.reset();
   watch_.forget();
   if (expected > 0) watch_.expect(expected, duel_bytes_);
@@ -153,10 +198,17 @@ void Learner::end_duel(bool challenger_won) {
 /// `ratio`: the time of the loser, as a multiple of the winner's.
 void Learner::plan_rematch(double ratio, std::size_t loser) {
   rival_ = find_rival(loser);
-  // A rival that is slower than `native` costs time; `native` itself costs no more than without Stretto.
-  const double loss = is_native(rival_) ? 0 : rematch_calls * std::max(ratio - 1, 0.0);
+  // A rival that is slower than `native` costs time.
+  const double loss = is_native(rival_) ? lost_by_native() : rematch_calls * std::max(ratio - 1, 0.0);
   const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share_of_rematches, 1e9));
   rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
+}
+
+/// What a rematch with `native` loses, in calls by the incumbent: calls by `native` take no longer than
+/// without Stretto. But of long calls there may be few.
+double Learner::lost_by_native() const {
+  if (!are_long()) return 0;
+  return gain_ > 0 ? std::max(gain_ - 1, 0.0) : native_may_take - 1;
 }
 
 /// Who challenges the incumbent in a rematch: `native`, or else the best of those that lost to it.
@@ -187,7 +239,8 @@ void Learner::begin_due_duel() {
   // If the network seems to have changed, that is found out first.
   if (duel_ || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
   count_won();
-  const double loss = is_native(rival_) ? 0 : least_excess * calls_of_slow_challenger * decided_seconds_;
+  const double loss =
+      (is_native(rival_) ? lost_by_native() : least_excess * calls_of_slow_challenger) * decided_seconds_;
   if (loss + most_agreements * ledger_.agreement() > left_to_lose()) {
     rematch_at_ += Learner::first_rematch;
     return;
@@ -196,21 +249,30 @@ void Learner::begin_due_duel() {
   rematch_after_ *= 2;
 }
 
-/// Begins the duel with the next challenger, or plans when to think of it again.
+/// The model compares candidates with each other, and one of them was measured. Of `native` nothing is known
+/// where it is a challenger.
+double Learner::expected_seconds(std::size_t arm) const {
+  return is_native(arm) ? native_may_take * decided_seconds_ : model_scale_ * arms_[arm].expected;
+}
+
+/// Begins the duel with the next challenger that is worth it, or plans when to think of it again.
 void Learner::plan_challenge() {
   challenge_at_ = 0;
-  if (challengers_.empty() || !(decided_seconds_ > 0)) return;
-  const std::size_t next = challengers_.front();
-  // The model compares candidates with each other, and one of them was measured.
-  const double expected = model_scale_ * arms_[next].expected;
-  if (expected > worth_a_duel * decided_seconds_) return;
+  if (!(decided_seconds_ > 0)) return;
+  const double most = are_long() && !is_native(incumbent_) ? worth_a_long_duel : worth_a_duel;
+  const auto found = std::ranges::find_if(challengers_, [&](std::size_t arm) {
+    return is_native(arm) || expected_seconds(arm) <= most * decided_seconds_;
+  });
+  if (found == challengers_.end()) return;
+  const std::size_t next = *found;
   count_won();
-  const double excess = std::max(expected - decided_seconds_, least_excess * decided_seconds_);
+  const double excess = std::max(expected_seconds(next) - decided_seconds_, least_excess * decided_seconds_);
   const bool is_hopeless = excess > least_hopeless_excess * decided_seconds_;
-  const double loss = excess * (is_hopeless ? calls_of_hopeless_challenger : calls_of_slow_challenger);
+  const double calls_if_hopeless = are_long() ? 1 : calls_of_hopeless_challenger;
+  const double loss = excess * (is_hopeless ? calls_if_hopeless : calls_of_slow_challenger);
   const double missing = loss + most_agreements * ledger_.agreement() - left_to_lose();
   if (missing <= 0) {
-    challengers_.pop_front();
+    challengers_.erase(found);
     challenge(next);
     return;
   }
@@ -281,7 +343,7 @@ std::size_t Learner::begin_duel_call(std::size_t bytes) {
 bool Learner::wants_time() const {
   if (is_settled_) return false;
   // Only those before the ranks compare notes.
-  return duel_ || calls_ + 2 * Watch::window >= next_watch_;
+  return duel_ || is_on_trust_ || calls_ + 2 * Watch::window >= next_watch_;
 }
 
 void Learner::end(double seconds) {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -26,7 +25,8 @@ struct Candidate {
 /// Learns from calls of one kind, on one communicator. Its decisions depend only on the sequence of calls
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
-/// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
+/// If the standing choice is not `native`, a duel comes first, unless its first call takes what the network
+/// allows (promise()): in the first dozen calls it must show that it
 /// is faster than `native`, unless that is known. Each other candidate that may be faster then challenges the
 /// winner, as soon as the ration below allows it. A few calls may mislead, if another program disturbed them,
 /// so the duel is repeated: soon, and then more and more seldom.
@@ -63,6 +63,11 @@ class Learner {
 
   /// For a standing choice that is `decided`: what a call of so many bytes took in that job.
   void expect(double seconds, std::size_t bytes);
+
+  /// For a standing choice that is `modelled`: no spec can carry out a call of so many bytes in less than
+  /// `least` seconds. Long calls by a choice that comes near to that are not compared with `native`: little
+  /// could be gained, and nobody knows how much lost. That waits until it is earned.
+  void promise(double least, std::size_t bytes);
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
@@ -108,14 +113,20 @@ class Learner {
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
 
+  [[nodiscard]] bool are_long() const {
+    return decided_seconds_ >= Duel::long_seconds || is_long_by_promise_;
+  }
+  void settle_promise(double seconds);
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
                  Duel::Kind kind = Duel::Kind::first);
   void begin_due_duel();
   void plan_challenge();
+  [[nodiscard]] double expected_seconds(std::size_t arm) const;
   [[nodiscard]] double native_seconds() const;
   [[nodiscard]] double left_to_lose() const { return ledger_.left_for_duels(native_seconds()); }
   void count_won();
   void plan_rematch(double ratio, std::size_t loser);
+  [[nodiscard]] double lost_by_native() const;
   [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
   void end_duel(bool challenger_won);
   std::size_t begin_duel_call(std::size_t bytes);
@@ -134,13 +145,17 @@ class Learner {
   std::size_t decided_bytes_ = 0;
   bool is_settled_ = false;
 
+  double least_per_byte_ = 0;  // what was promised; 0: nothing
+  bool is_on_trust_ = false;   // until the ranks have agreed on the first call
+  bool is_long_by_promise_ = false;
+
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
-  std::deque<std::size_t> challengers_;  // the next ones
-  std::uint64_t challenge_at_ = 0;       // number of the call from which on it may be allowed; 0: none
-  double model_scale_ = 0;               // what a call takes here that takes 1 by the model
-  std::size_t rival_ = 0;                // in the next rematch
-  std::uint64_t rematch_at_ = 0;         // number of the call; 0: none
+  std::vector<std::size_t> challengers_;  // the next ones
+  std::uint64_t challenge_at_ = 0;        // number of the call from which on it may be allowed; 0: none
+  double model_scale_ = 0;                // what a call takes here that takes 1 by the model
+  std::size_t rival_ = 0;                 // in the next rematch
+  std::uint64_t rematch_at_ = 0;          // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
   std::size_t duel_bytes_ = 0;                   // 0: those of the next call
   std::uint64_t duel_called_ = 0;                // the last call that was part of it
