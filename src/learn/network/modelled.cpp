@@ -167,30 +167,40 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
 }
 
 double least_seconds(const CallShape& shape, const Machine& machine) {
-  if (shape.nodes < 2 || !machine.node_rates.empty() || !(machine.node.bandwidth > 0)) return 0;
-  // What crosses the link of a node in one direction, as a multiple of the call's bytes.
+  if (shape.nodes < 2 || !(machine.node.bandwidth > 0)) return 0;
+  double slowest = machine.node.bandwidth;
+  double all = 0;
+  for (int node = 0; node < shape.nodes; ++node) {
+    const double rate = machine.limit_of(node, shape.nodes).bandwidth;
+    slowest = std::min(slowest, rate);
+    all += rate;
+  }
+  // In bytes of the call: what crosses each link in one direction, and all links together.
   const double others = 1 - 1.0 / shape.nodes;
-  double crossing = 0;
+  double each = 0;
+  double together = 0;
   switch (shape.collective) {
     case Collective::allreduce:
-      crossing = 2 * others;
+      each = 1;
+      together = 2 * others * shape.nodes;
       break;
     case Collective::bcast:
     case Collective::reduce:
-      crossing = 1;
+      each = 1;
       break;
     case Collective::allgather:
     case Collective::reduce_scatter:
-      crossing = others;
+      if (shape.min_ppn == shape.max_ppn) each = others;
       break;
     case Collective::alltoall:
-      crossing = shape.max_ppn * (1 - static_cast<double>(shape.max_ppn) / shape.ranks);
+      if (shape.min_ppn == shape.max_ppn) each = shape.max_ppn * others;
       break;
     default:
       return 0;
   }
-  const double bytes = crossing * static_cast<double>(shape.bytes) - machine.node.burst;
-  return std::max(bytes, 0.0) / machine.node.bandwidth;
+  const auto bytes = static_cast<double>(shape.bytes);
+  const double burst = machine.node.burst;
+  return std::max({(each * bytes - burst) / slowest, (together * bytes - burst * shape.nodes) / all, 0.0});
 }
 
 }  // namespace stretto

@@ -26,8 +26,8 @@ struct Modelled {
 std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
                                    std::size_t most, const std::function<bool(const Spec&)>& fits);
 
-/// Returns the seconds in which no spec can carry out such a call on this machine: what the link of each node
-/// must carry. 0: not known (one node, links of several rates, other collectives).
+/// Returns the seconds that every spec needs at least for such a call on this machine: for what the links of
+/// the nodes must carry. 0: not known (one node, other collectives).
 double least_seconds(const CallShape& shape, const Machine& machine);
 
 }  // namespace stretto

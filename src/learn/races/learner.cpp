@@ -25,7 +25,7 @@ constexpr double worth_a_duel = 3;
 constexpr double worth_a_long_duel = 1.05;
 /// A call that takes at most so many times what the network allows is near to that. One far below shows that
 /// the network allows more than the model says.
-constexpr double near_least = 1.2;
+constexpr double near_least = 1.3;
 constexpr double below_least = 0.85;
 /// Nothing is gained over one that takes no more than this.
 constexpr double at_least = 1.03;
