@@ -66,7 +66,7 @@ def regret(
             help="Calls of Stretto's default at each size before it is measured. "
             f"After 10 s, {LEAST_WARMUP} are enough.",
         ),
-    ] = 80,
+    ] = 100,
     max_seconds: Annotated[
         float,
         typer.Option(min=1, help="Maximum seconds for the sizes of one job; larger sizes are left out."),

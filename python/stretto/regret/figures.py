@@ -17,6 +17,12 @@ SLOWER = 1.03
 """From this ratio of times on a call counts as slower, as a guideline counts as violated."""
 
 
+EARLY = (10, 30, 100)
+"""So many first calls of a job are counted together."""
+LEAST_OF_EARLY = 1e-3
+"""If they take so many seconds each."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """The calls of one size in one job. Samples of the same index belong together."""
@@ -26,6 +32,10 @@ class Cell:
     """What the built-in rule says; the guard may have left it."""
     samples: dict[str, list[float]]
     """Seconds of a call by spec, `native` and `auto` among them."""
+    first: list[float] = field(default_factory=list)
+    """Seconds of the first calls of the job by Stretto's default."""
+    second: list[float] = field(default_factory=list)
+    """The same of a second job, which knows what the first one has found."""
 
     def median(self, spec: str) -> float:
         """Median seconds of a spec."""
@@ -59,6 +69,17 @@ class Cell:
     def regret(self, spec: str = STRETTO) -> float:
         """How much longer a spec takes than the best, as a fraction of the best time."""
         return self.median(spec) / self.median(self.best) - 1
+
+    def early_regret(self, calls: int, *, second: bool = False) -> float | None:
+        """The same of all first calls of a job together, finding out included; None if it is not known.
+
+        Calls are timed one by one, and the best one in rows, so shorter ones cannot be compared.
+        """
+        seconds = self.second if second else self.first
+        best = self.median(self.best)
+        if len(seconds) < calls or best < LEAST_OF_EARLY:
+            return None
+        return sum(seconds[:calls]) / (calls * best) - 1
 
 
 @dataclass(frozen=True)
@@ -117,6 +138,12 @@ class Summary:
     """The geometric mean of the gains over the MPI default."""
     slowest: Spot
     """The smallest gain over the MPI default."""
+
+    def early_regret(self, calls: int, *, second: bool = False) -> float | None:
+        """The mean regret of so many first calls of a job, where it is known."""
+        known = [spot.cell.early_regret(calls, second=second) for spot in self.spots]
+        found = [one for one in known if one is not None]
+        return statistics.mean(found) if found else None
 
     @property
     def slower(self) -> list[Spot]:

@@ -2,14 +2,16 @@
 """`regret.json`: what `stretto regret` measured so far. The same command continues from it.
 
     {"format": "stretto-regret", "version": 1, "date": …, "command": […], "where": …, "machine": {…},
-     "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 80, "tables": […]},
+     "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 100, "tables": […]},
      "summary": [{"network": "8x200mbit", "mean_regret": 0.02, …}, …], "overall": {…, "network": "all"},
      "jobs": [{"network": "8x200mbit", "mpi": "mpich5:ofi", "collective": "allreduce", "library": …,
                "ppn": […], "left_out": [], "error": "", "seconds": 71.3, "date": …, "load": {…},
                "sizes": [{"bytes": 1024, "chosen": …, "native": 1e-4, "auto": 1e-4, "best": 9e-5,
-                          "best_spec": …, "gain": {…}, "regret": 0.1, "samples": {"native": […], …}}, …]}, …]}
+                          "best_spec": …, "gain": {…}, "regret": 0.1, "samples": {"native": […], …},
+                          "first": […], "second": […]}, …]}, …]}
 
-Times are seconds of a call. The figures are for people. Readers compute them anew from the samples.
+Times are seconds of a call; `first` and `second` those of the first calls of two jobs, the second of which
+knows what the first one has found. The figures are for people. Readers compute them anew from the samples.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from stretto.regret.figures import Cell, Job, Spot, Summary, summarize
+from stretto.regret.figures import EARLY, Cell, Job, Spot, Summary, summarize
 from stretto.results.runs import describe_machine
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
@@ -37,6 +39,8 @@ class _Size(Part):
     bytes: Bytes
     chosen: str
     samples: dict[str, Annotated[list[Seconds], Field(min_length=1)]]
+    first: list[Seconds] = Field(default_factory=list)
+    second: list[Seconds] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _samples_pair_up(self) -> _Size:
@@ -61,7 +65,7 @@ class _Job(Part):
     sizes: list[_Size] = Field(default_factory=list)
 
     def job(self) -> Job:
-        cells = [Cell(one.bytes, one.chosen, one.samples) for one in self.sizes]
+        cells = [Cell(one.bytes, one.chosen, one.samples, one.first, one.second) for one in self.sizes]
         return Job(
             self.network, self.mpi, self.collective, self.library, self.ppn, cells, self.left_out, self.error,
             self.seconds, self.date, self.load,
@@ -92,6 +96,8 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "gain": cell.gain.to_json(),
         "regret": cell.regret(),
         "samples": cell.samples,
+        "first": cell.first,
+        "second": cell.second,
     }
 
 
@@ -128,6 +134,10 @@ def _summary_json(network: str, found: Summary) -> dict[str, Any]:
         "least_gain": found.slowest.cell.gain.to_json(),
         "least_gain_at": _spot_json(found.slowest),
         "slower": len(found.slower),
+        "early_regret": {
+            job: {str(calls): found.early_regret(calls, second=job == "second") for calls in EARLY}
+            for job in ("first", "second")
+        },
     }
 
 

@@ -2,18 +2,21 @@
 """Measures one collective of one MPI library on one network, in one job.
 
 Stretto's default is measured as a program has it: the guard is on, and nothing is remembered of earlier
-jobs. At each size it is called alone until its duels are over. Then the best of the candidates are found by a
-few samples of each. In the end the MPI default, Stretto's default and these are measured in turns. A sample
-is the mean of a row of calls, as in `stretto tune`.
+jobs. At each size it is called alone, one call by one, until its duels are over. Then the best of the
+candidates are found by a few samples of each. In the end the MPI default, Stretto's default and these are
+measured in turns. A sample is the mean of a row of calls, as in `stretto tune`. A second job, which remembers
+the first, makes as many first calls.
 """
 
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from stretto.bench.job import MeasuringJob, measuring_job
 from stretto.bench.targets import Target
@@ -42,7 +45,7 @@ _LONG_SECONDS = 0.2
 _PATIENCE_SECONDS = 300.0
 
 # The guard is on, as for a program.
-AS_FOR_PROGRAMS: dict[str, str | None] = {"STRETTO_ONLINE": None, "STRETTO_FABRIC": "none"}
+AS_FOR_PROGRAMS: dict[str, str | None] = {"STRETTO_ONLINE": None}
 
 Report = Callable[[float, float], None]
 """Is told how many steps of a job are done, of how many."""
@@ -54,7 +57,7 @@ class Plan:
 
     sizes: Sequence[int]
     repetitions: int = 9
-    warmup: int = 80
+    warmup: int = 100
     """Calls of Stretto's default before it is measured."""
     max_seconds: float = 900.0
     """For all sizes of a job. Sizes that would take longer are left out."""
@@ -67,8 +70,20 @@ def measure_job(job: Job, target: Target, plan: Plan, variables: dict[str, str],
     `job`: network, MPI library and collective.
     """
     begin, watch = time.monotonic(), LoadWatch()
+    with tempfile.TemporaryDirectory(prefix="stretto-regret-") as folder:
+        settings = AS_FOR_PROGRAMS | variables | {"STRETTO_FABRIC": str(Path(folder) / "fabric.json")}
+        job = _measure(job, target, plan, settings, report)
+    return replace(
+        job,
+        seconds=round(time.monotonic() - begin, 1),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        load=watch.look().to_json(),
+    )
+
+
+def _measure(job: Job, target: Target, plan: Plan, settings: Mapping[str, str | None], report: Report) -> Job:
     try:
-        with measuring_job(target, [BLOCKING], "float", AS_FOR_PROGRAMS | variables) as process:
+        with measuring_job(target, [BLOCKING], "float", settings) as process:
             ready = process.ready
             job = replace(job, library=ready.library, ppn=ready.ppn)
             measurement = _Measurement(process, job, plan)
@@ -80,15 +95,16 @@ def measure_job(job: Job, target: Target, plan: Plan, variables: dict[str, str],
             except StrettoError as failure:
                 error = str(failure)
             job = replace(job, cells=measurement.cells, left_out=measurement.left_out, error=error)
+        if not job.error:
+            with measuring_job(target, [BLOCKING], "float", settings) as process:
+                second = _Measurement(process, job, plan)
+                job = replace(
+                    job, cells=[replace(cell, second=second.warm_up(cell.bytes)) for cell in job.cells]
+                )
     except StrettoError as failure:
         # The job did not start. Or it did not end, and that says less than what came before.
         job = replace(job, error=job.error or str(failure))
-    return replace(
-        job,
-        seconds=round(time.monotonic() - begin, 1),
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        load=watch.look().to_json(),
-    )
+    return job
 
 
 class _Measurement:
@@ -111,11 +127,12 @@ class _Measurement:
         if self._least_seconds(size, len(tried)) > self._left():
             self.left_out.append(size)
             return
-        self._warm_up(size)
+        first = self.warm_up(size)
         specs = [NATIVE, STRETTO, *tuned, *self._finalists(size, [one for one in tried if one not in tuned])]
         run = self._ask(size, list(dict.fromkeys(specs)), self._plan.repetitions, self._left())
         chosen = next(series.chosen for series in run.series if series.spec == STRETTO)
-        self.cells.append(Cell(size, chosen, {series.spec: series.seconds for series in run.series}))
+        samples = {series.spec: series.seconds for series in run.series}
+        self.cells.append(Cell(size, chosen, samples, first))
 
     def _left(self) -> float:
         return self._plan.max_seconds - (time.monotonic() - self._begin)
@@ -129,16 +146,16 @@ class _Measurement:
         warmup = min(LEAST_WARMUP, self._plan.warmup) * last.auto
         return (warmup + LEAST_REPETITIONS * sum(seconds) + 2 * tried * min(seconds)) * size / last.bytes
 
-    def _warm_up(self, size: int) -> None:
-        """Call Stretto's default until its duels are over."""
+    def warm_up(self, size: int) -> list[float]:
+        """Call Stretto's default until its duels are over: the seconds of each call."""
         begin = time.monotonic()
         least = min(LEAST_WARMUP, self._plan.warmup)
-        run = self._ask(size, [STRETTO], least)
-        done = least * run.series[0].inner
-        each = (time.monotonic() - begin) / done
-        more = min(self._plan.warmup - done, int((_WARMUP_SECONDS - each * done) / each))
+        seconds = self._ask(size, [STRETTO], least, cold=True).series[0].seconds
+        each = (time.monotonic() - begin) / least
+        more = min(self._plan.warmup - least, int((_WARMUP_SECONDS - each * least) / each))
         if more > 0:
-            self._ask(size, [STRETTO], more)
+            seconds = seconds + self._ask(size, [STRETTO], more, cold=True).series[0].seconds
+        return seconds
 
     def _finalists(self, size: int, tried: Sequence[str]) -> list[str]:
         """The best of the specs, by few samples."""
@@ -149,10 +166,18 @@ class _Measurement:
         times = {series.spec: statistics.median(series.seconds) for series in run.series}
         return sorted(times, key=times.__getitem__)[:_FINALISTS]
 
-    def _ask(self, size: int, specs: Sequence[str], repetitions: int, seconds: float = 1e6) -> Run:
+    def _ask(
+        self,
+        size: int,
+        specs: Sequence[str],
+        repetitions: int,
+        seconds: float = 1e6,
+        *,
+        cold: bool = False,
+    ) -> Run:
         """So many samples of each spec, but as few as five if they would take longer than the seconds."""
         self._seed += 1
-        words = request(self._kind, size, specs, repetitions, seconds / 3, self._seed)
+        words = request(self._kind, size, specs, repetitions, seconds / 3, self._seed, cold=cold)
         try:
             run = self._process.ask(words, _PATIENCE_SECONDS, lambda _done, _total: None)
         except EndedError as error:

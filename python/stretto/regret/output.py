@@ -10,14 +10,15 @@ from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from stretto.regret.figures import Job, Spot, Summary, summarize
+from stretto.regret.figures import EARLY, LEAST_OF_EARLY, Job, Spot, Summary, summarize
 from stretto.regret.session import failures
 from stretto.spec.labels import label_of
 from stretto.support.console import Bar, JobsBar, console_for, print_lines
-from stretto.support.units import format_bytes, three_digits
+from stretto.support.units import format_bytes, format_seconds, three_digits
 
 _COLUMNS = (
     "network", "calls", "MPI default:\nmean regret", "Stretto:\nmean regret", "worst\nregret", "where",
+    "first job:\n10, 30, 100 calls", "second job:\n10, 30, 100 calls",
     "mean\ngain", "least gain\n(95 %)", "where", "slower",
 )  # fmt: skip
 _TEXTS = ("network", "where")
@@ -64,11 +65,17 @@ def _cells(found: Summary, *, with_network: bool) -> list[str]:
         _percent(found.regret),
         _percent(found.worst.cell.regret()),
         f"{_where(found.worst, with_network)}; best: {label_of(found.worst.cell.best)}",
+        *(_early(found, second=second) for second in (False, True)),
         three_digits(found.gain),
         f"{three_digits(gain.median)} ({three_digits(gain.low)}-{three_digits(gain.high)})",
         _where(found.slowest, with_network),
         str(len(found.slower)),
     ]
+
+
+def _early(found: Summary, *, second: bool) -> str:
+    known = [found.early_regret(calls, second=second) for calls in EARLY]
+    return ", ".join("-" if one is None else f"{100 * one:.0f}" for one in known) + " %"
 
 
 def _percent(part: float) -> str:
@@ -86,6 +93,10 @@ def notes(jobs: Sequence[Job]) -> Iterator[str]:
         "regret: how much longer a call takes than by the best spec that was tried (the best of several, so "
         "a little lucky); gain: times faster than the MPI default, in pairs within one job; mean gain: "
         "geometric"
+    )
+    yield (
+        "first, second job: regret of all first calls of a size together, finding out included, where one "
+        f"takes {format_seconds(LEAST_OF_EARLY)} or more; the second job knows what the first one has found"
     )
     yield "slower: calls that Stretto makes slower by 3 % or more, beyond the interval"
     for job in jobs:

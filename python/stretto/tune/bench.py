@@ -113,9 +113,16 @@ class JobBench:
 
 
 def request(
-    kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float, seed: int
+    kind: CallKind,
+    size: int,
+    specs: Sequence[str],
+    repetitions: int,
+    seconds: float,
+    seed: int,
+    *,
+    cold: bool = False,
 ) -> list[str]:
-    """The measuring program's arguments for one measurement."""
+    """The measuring program's arguments for one measurement. `cold`: one call by one, from the first on."""
     each = seconds / max(1, repetitions) / max(1, len(specs))
     return [
         "--collective", kind.collective,
@@ -128,4 +135,5 @@ def request(
         "--max-seconds", f"{max(1.0, 3 * seconds):.3f}",
         "--warmup", "0" if each > _LONG_SECONDS else "1",
         "--seed", str(seed),
+        "--cold", "yes" if cold else "no",
     ]  # fmt: skip

@@ -30,6 +30,8 @@ struct Options {
   std::string type = "float";
   std::size_t repetitions = 10;
   std::size_t warmup = 3;
+  /// Nothing is called before the first sample, and each sample is one call: the first calls of a job.
+  bool cold = false;
   double min_seconds = 0.0;
   double max_seconds = 30.0;
   double budget = 0.0;  // seconds for all cases together; 0: as long as it takes

@@ -6,21 +6,15 @@
 #include <map>
 #include <utility>
 
+#include "learn/races/samples.hpp"
+
 namespace stretto {
 namespace {
 
-/// The share of the calls' time that the loser's calls may cost.
-constexpr double share = 0.005;
 /// A spec must be faster by this to be worth it.
 constexpr double margin = 0.97;
 /// A spec that takes so many times as long in the trial is given up.
 constexpr double hopeless = 1.5;
-
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 /// Empty calls are a class of their own.
 int class_of(double bytes) {
@@ -124,9 +118,7 @@ void LengthRace::decide(double slowdown) {
 
 /// `lost_calls`: what the loser's calls cost, as if these were calls of the winner.
 void LengthRace::rest_for(double lost_calls) {
-  const auto paid_after = static_cast<std::uint64_t>(std::min(lost_calls / share, 1e9));
-  rest_ = std::min(std::max(next_rest_, paid_after), longest_rest);
-  next_rest_ = std::min(2 * next_rest_, longest_rest);
+  quiet_ = rest_.after(lost_calls);
   stage_ = Stage::look;
   calls_.clear();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "learn/races/rest.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -36,13 +37,13 @@ class LengthRace {
   /// The spec of the next call.
   [[nodiscard]] const Spec& next() const;
   /// Whether the next call is not part of the race. Then call pass() for it, else count() after it.
-  [[nodiscard]] bool is_quiet() const { return rest_ > 0; }
-  void pass() { --rest_; }
+  [[nodiscard]] bool is_quiet() const { return quiet_ > 0; }
+  void pass() { --quiet_; }
   /// `bytes`: what this rank sent and received.
   void count(double bytes, double seconds);
 
   /// Whether the ranks must agree before the next call: a stage has ended.
-  [[nodiscard]] bool wants_agreement() const { return rest_ == 0 && calls_.size() == length_of_stage(); }
+  [[nodiscard]] bool wants_agreement() const { return quiet_ == 0 && calls_.size() == length_of_stage(); }
   [[nodiscard]] Figures figures() const;
   void agree(const Figures& maxima);
 
@@ -60,6 +61,8 @@ class LengthRace {
   static constexpr std::uint64_t longest_rest = std::uint64_t{1} << 16;
 
  private:
+  static constexpr Rest::Limits rests{
+      .share = 0.005, .first = first_rest, .longest = longest_rest, .most = longest_rest};
   enum class Stage : std::uint8_t { look, trial, race };
   enum class Side : std::uint8_t { native, spec };
   struct Timed {
@@ -81,8 +84,8 @@ class LengthRace {
   Spec winner_;
   std::vector<Timed> calls_;  // of the stage
   double usual_bytes_ = 0;
-  std::uint64_t rest_ = 0;  // calls until the next race
-  std::uint64_t next_rest_ = first_rest;
+  std::uint64_t quiet_ = 0;  // calls until the next race
+  Rest rest_{rests};
 };
 
 }  // namespace stretto

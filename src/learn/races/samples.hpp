@@ -7,8 +7,9 @@
 
 namespace stretto {
 
-/// Returns the median; of an even number of samples, the mean of the middle two. There must be one.
+/// Returns the median; of an even number of samples, the mean of the middle two; of none, 0.
 inline double median(std::vector<double> samples) {
+  if (samples.empty()) return 0;
   std::ranges::sort(samples);
   const std::size_t half = samples.size() / 2;
   return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;

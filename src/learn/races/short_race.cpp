@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/races/short_race.hpp"
 
-#include <cmath>
+#include "learn/races/samples.hpp"
 
 namespace stretto {
-namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
 
 void ShortRace::count(double seconds) {
   if (turn_ == 2 * blocks) return;
@@ -38,9 +28,7 @@ void ShortRace::agree(const Figures& maxima) {
   // The calls of the loser, as if they were by the winner.
   const double slower = is_measured ? std::max(native, spec) / std::min(native, spec) - 1 : 1;
   const double lost = static_cast<double>(calls_of_block * blocks) * (winner_ == Side::spec ? 0 : slower);
-  const auto paid_after = static_cast<std::uint64_t>(std::min(lost / share, 1e9));
-  quiet_ = std::min(std::max(rest_, paid_after), longest_rest);
-  rest_ = std::min(2 * rest_, longest_rest);
+  quiet_ = rest_.after(lost);
   turn_ = 0;
   call_ = 0;
   for (auto& of_side : seconds_) of_side.clear();

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "learn/races/rest.hpp"
+
 namespace stretto {
 
 /// Finds out whether calls that take a microsecond are faster by a spec or by `native`. A single call of that
@@ -47,12 +49,13 @@ class ShortRace {
   static constexpr std::uint64_t longest_rest = std::uint64_t{1} << 22;
 
  private:
-  static constexpr double share = 0.005;
+  static constexpr Rest::Limits rests{
+      .share = 0.005, .first = first_rest, .longest = longest_rest, .most = longest_rest};
   /// A spec must be faster by this to be worth it.
   static constexpr double margin = 0.98;
 
   std::uint64_t quiet_ = 0;
-  std::uint64_t rest_ = first_rest;
+  Rest rest_{rests};
   Side winner_ = Side::native;
   std::size_t turn_ = 0;
   std::size_t call_ = 0;

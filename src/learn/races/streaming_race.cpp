@@ -7,8 +7,8 @@
 namespace stretto {
 
 void StreamingRace::count(double seconds) {
-  if (rest_ > 0) {
-    --rest_;
+  if (quiet_ > 0) {
+    --quiet_;
     return;
   }
   // A clock that jumps measures nothing.
@@ -32,7 +32,7 @@ void StreamingRace::decide() {
   }
   if (is_faster) {
     winner_ = way;
-    next_rest_ = first_rest;
+    rest_.begin_anew();
   }
   suspect_ = winner_;
   // The calls of the losers, as if they were by the winner.
@@ -41,9 +41,7 @@ void StreamingRace::decide() {
   for (std::size_t i = 0; i < ways_; ++i) {
     if (best.at(i) < never) lost += static_cast<double>(rounds) * (best.at(i) / winners - 1);
   }
-  const auto paid_after = static_cast<std::uint64_t>(std::clamp(lost / share, 0.0, most_rest));
-  rest_ = std::max(next_rest_, paid_after);
-  next_rest_ = std::min(2 * next_rest_, longest_rest);
+  quiet_ = rest_.after(lost);
 }
 
 }  // namespace stretto

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "learn/races/rest.hpp"
+
 namespace stretto {
 
 /// Finds out whether long messages go better through the caches or past them. Between two cores of one
@@ -28,7 +30,7 @@ class StreamingRace {
   explicit StreamingRace(std::size_t taking_part) : ways_(taking_part) {}
 
   /// How the next call is to be made. After it, call count() with its seconds.
-  [[nodiscard]] Way next() const { return rest_ > 0 ? winner_ : static_cast<Way>(turn_ % ways_); }
+  [[nodiscard]] Way next() const { return quiet_ > 0 ? winner_ : static_cast<Way>(turn_ % ways_); }
   void count(double seconds);
 
   /// The way in force.
@@ -40,9 +42,8 @@ class StreamingRace {
   static constexpr std::uint64_t longest_rest = 1024;
 
  private:
-  /// What the calls of the losers cost, of all calls.
-  static constexpr double share = 0.01;
-  static constexpr double most_rest = 1e5;  // calls, whatever the losers cost
+  static constexpr Rest::Limits rests{
+      .share = 0.01, .first = first_rest, .longest = longest_rest, .most = 100'000};
   /// A way must be faster by this than the one in force.
   static constexpr double margin = 0.96;
 
@@ -54,8 +55,8 @@ class StreamingRace {
   std::size_t ways_;
   Way winner_ = Way::cached;
   Way suspect_ = Way::cached;  // has won once; to be in force, it must win twice in a row
-  std::uint64_t rest_ = 0;     // calls until the next turns
-  std::uint64_t next_rest_ = first_rest;
+  std::uint64_t quiet_ = 0;    // calls until the next turns
+  Rest rest_{rests};
   bool is_warm_ = false;  // the first call of each way sets things up
   std::size_t turn_ = 0;
   std::array<double, ways> best_ = none;  // seconds

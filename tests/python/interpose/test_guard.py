@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.python.interpose.test_online import MOST_JOBS, make_table, mpi_name, used
+from tests.python.interpose.jobs import MOST_JOBS, make_table, mpi_name, used
 
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner

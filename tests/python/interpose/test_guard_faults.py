@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.python.interpose.test_online import used
+from tests.python.interpose.jobs import used
 
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner

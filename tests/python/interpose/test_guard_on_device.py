@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.python.interpose.test_online import used
+from tests.python.interpose.jobs import used
 
 if TYPE_CHECKING:
     from tests.python.conftest import Runner

@@ -19,7 +19,10 @@ JITTER = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.005)
 def cell(size: int, auto: float, ring: float) -> Cell:
     """The MPI default takes 1 s."""
     times = {"native": 1.0, "auto": auto, "ring": ring}
-    return Cell(size, "ring", {spec: [seconds * one for one in JITTER] for spec, seconds in times.items()})
+    samples = {spec: [seconds * one for one in JITTER] for spec, seconds in times.items()}
+    # The first job finds out in ten calls.
+    first = [2 * auto] * 10 + [auto] * 30
+    return Cell(size, "ring", samples, first, [auto] * 12)
 
 
 def job(network: str, mpi: str, collective: str, *cells: Cell) -> Job:
@@ -41,6 +44,22 @@ def test_gain_and_regret_of_a_cell() -> None:
     assert one.regret("native") == pytest.approx(1.5)
     assert one.regret("ring") == 0
     assert not one.is_slower
+
+
+def test_the_regret_of_the_first_calls() -> None:
+    one = cell(1 << 20, 0.5, 0.4)
+    assert one.early_regret(10) == pytest.approx(1.5)
+    assert one.early_regret(30) == pytest.approx((10 * 1.0 + 20 * 0.5) / (30 * 0.4) - 1)
+    assert one.early_regret(100) is None
+    assert one.early_regret(10, second=True) == pytest.approx(0.25)
+    assert one.early_regret(30, second=True) is None
+    found = summarize(JOBS)
+    assert found is not None
+    assert found.early_regret(10) == pytest.approx(2 * (1 + found.regret) - 1)
+    assert found.early_regret(100) is None
+    # Single calls that are short are not compared with rows of them.
+    short = Cell(8, "ring", {"native": [1e-5], "auto": [1e-5]}, [1e-4] * 20)
+    assert short.early_regret(10) is None
 
 
 def test_the_best_may_be_a_default() -> None:
@@ -69,8 +88,10 @@ def test_the_table_has_a_line_for_each_network_and_one_for_all() -> None:
     assert columns[1] == ["4", "1", "5"]
     assert columns[4] == ["25.0 %", "25.0 %", "25.0 %"]
     assert columns[5][1] == "allreduce 1 KiB, mpich5:ofi; best: ring"
-    assert columns[8][2] == "bcast 1 KiB, openmpi, 8x200mbit"
-    assert columns[9] == ["1", "0", "1"]
+    assert columns[6] == ["125, 50, - %", "150, 67, - %", "130, 53, - %"]
+    assert columns[7][1] == "25, -, - %"
+    assert columns[10][2] == "bcast 1 KiB, openmpi, 8x200mbit"
+    assert columns[11] == ["1", "0", "1"]
     assert list(regret_table(JOBS[2:]).columns[0].cells) == ["2xunlimited"]
 
 

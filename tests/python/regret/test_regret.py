@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -42,13 +43,14 @@ for line in sys.stdin:
     words = line.split()
     options = dict(zip(words[::2], words[1::2]))
     specs, size, collective = options["--specs"].split(","), int(options["--sizes"]), options["--collective"]
-    log(" ".join((collective, str(size), options["--specs"], options["--repetitions"])))
+    asked = (options[name] for name in ("--specs", "--repetitions", "--cold"))
+    log(" ".join((collective, str(size), *asked)))
     if (collective, size) == {dies_at}: sys.exit(3)
     say(event="start", collective=collective, root=0, specs=specs, sizes=[size], type="float", **where)
     for spec in specs:
         times = {{"native": 1.0, "auto": 0.5, "ring": 0.25}}
         seconds = [size * 1e-9 * times.get(spec, 2.0)] * int(options["--repetitions"])
-        say(event="result", bytes=size, in_place=False, spec=spec, chosen=spec, inner={inner},
+        say(event="result", bytes=size, in_place=False, spec=spec, chosen=spec, inner=1,
             form="blocking", seconds=seconds, correct=(spec, size) != {wrong})
     say(event="end")
 """
@@ -70,12 +72,10 @@ def places(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
     return asked
 
 
-def let_answer(
-    program: MeasuringProgram, dies_at: object = None, wrong: object = None, inner: int = 1
-) -> Path:
+def let_answer(program: MeasuringProgram, dies_at: object = None, wrong: object = None) -> Path:
     log = program.folder / "log"
     log.unlink(missing_ok=True)
-    code = PROGRAM.format(log=str(log), dies_at=dies_at, wrong=wrong, inner=inner)
+    code = PROGRAM.format(log=str(log), dies_at=dies_at, wrong=wrong)
     program.let_run(f"exec {sys.executable} -c {shlex.quote(code)}")
     return log
 
@@ -104,25 +104,24 @@ def test_the_guard_is_on_and_its_duels_are_over(
     log = let_answer(program)
     text = invoke("-o", str(tmp_path / "a.json"), "--warmup", "90")
     assert places == [Place([], "openmpi", ranks=2)]
-    started, first, second, trials, last = lines_of(log)
-    assert started == "started STRETTO_FABRIC=none STRETTO_TABLE=none"
-    assert [first, second] == ["allreduce 65536 auto 40", "allreduce 65536 auto 50"]
+    started, *warm_up, trials, last, again = lines_of(log)[:6]
+    # The second job knows what the first one has found.
+    assert started == again
+    fabric = re.fullmatch(r"started STRETTO_FABRIC=(\S+)/fabric.json STRETTO_TABLE=none", started)
+    assert fabric
+    assert not Path(fabric[1]).exists()
+    assert warm_up == ["allreduce 65536 auto 40 yes", "allreduce 65536 auto 50 yes"]
+    assert lines_of(log)[6:] == warm_up
     assert trials.startswith("allreduce 65536 ring,")
     assert last.startswith("allreduce 65536 native,auto,ring,")
     assert last.count(",") == 4
-    assert last.endswith(" 9")
+    assert last.endswith(" 9 no")
     (job,) = jobs_of(tmp_path / "a.json")
     (size,) = job["sizes"]
     assert (size["best_spec"], size["regret"], size["gain"]["median"]) == ("ring", 1.0, 2.0)
     assert "100 %" in text
     assert "allreduce 64 KiB, openmpi; best: ring" in text
-
-
-def test_calls_of_a_row_warm_up_too(program: MeasuringProgram, places: list[Place]) -> None:
-    log = let_answer(program, inner=10)
-    invoke()
-    assert [line for line in lines_of(log) if " auto " in line] == ["allreduce 65536 auto 40"]
-    assert len(places) == 1
+    assert len(size["first"]) == len(size["second"]) == 90
 
 
 def test_the_same_command_goes_on(program: MeasuringProgram, places: list[Place], tmp_path: Path) -> None:
