@@ -35,14 +35,11 @@ bool has_measured_library(const CallTraits& traits) {
 }
 
 /// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
-bool is_guarded(const Communicator& state, const CallTraits& traits, const ProgramCall& asked,
-                const Spec& spec) {
-  const Online online = session.settings.online;
-  return online != Online::off && asked.form != Form::blocking && !asked.forced && !spec.is_native() &&
-         !session.settings.reproducible && !session.settings.check && traits.commutative &&
-         !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
-         has_measured_library(traits) && !session.forced_for(traits.collective, traits.bytes) &&
-         !is_tuned(state, traits, asked.form);
+bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
+  return session.settings.online != Online::off && form != Form::blocking && choice.source == Source::rule &&
+         !choice.spec.is_native() && !session.settings.reproducible && !session.settings.check &&
+         traits.commutative && !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
+         has_measured_library(traits);
 }
 
 /// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
@@ -70,9 +67,10 @@ Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec
 
 }  // namespace
 
-RaceTurn take_turn(Communicator& state, const CallTraits& traits, const ProgramCall& asked, Spec& spec) {
-  if (!is_guarded(state, traits, asked, spec)) return {};
-  if (asked.form == Form::persistent) {
+RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Choice& choice) {
+  if (!is_guarded(traits, form, choice)) return {};
+  Spec& spec = choice.spec;
+  if (form == Form::persistent) {
     spec = choose_persistent(state, traits, spec);
     return {};
   }

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "interpose/communicators/communicator.hpp"
-#include "interpose/dispatch/program_call.hpp"
+#include "interpose/dispatch/choice.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/background_race.hpp"
 
@@ -21,7 +21,7 @@ struct RaceTurn {
 
 /// To be called before a non-blocking or persistent call, in the order of calls. May replace the spec. Waits
 /// for nobody.
-RaceTurn take_turn(Communicator& state, const CallTraits& traits, const ProgramCall& asked, Spec& spec);
+RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Choice& choice);
 
 /// To be called in a blocking call, in the order of calls: the ranks agree on what was measured, if that is
 /// due.

@@ -36,21 +36,24 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
 
 namespace {
 
-Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Form form) {
-  const CallShape shape = shape_of(traits, topology, form, session.shares_memory);
-  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  if (reproducible) return choose_reproducible(shape);
-  return session.must_avoid_library(form) ? choose_own(shape) : choose(shape);
-}
+struct Question {
+  const Communicator& state;
+  const CallTraits& traits;
+  Form form;
+  const std::optional<Spec>& forced;  // by the call itself
 
-/// Returns nullptr if the table has no row, or one that cannot serve this call.
-const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Form form) {
-  // Its rows were measured with equal blocks.
-  if (state.table_shape() == nullptr || traits.has_dominant_node) return nullptr;
-  const Table::Row* row = state.table_shape()->find(traits.collective, form, traits.bytes);
-  if (row == nullptr) return nullptr;
-  if (row->spec.is_native() && session.must_avoid_library(form)) return nullptr;
-  return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
+  [[nodiscard]] bool is_reproducible() const {
+    return session.settings.reproducible && is_reduction(traits.collective);
+  }
+  [[nodiscard]] const std::optional<Spec>& wanted() const {
+    return forced ? forced : session.forced_for(traits.collective, traits.bytes);
+  }
+};
+
+Spec choose_by_rule(const Question& asked) {
+  const CallShape shape = shape_of(asked.traits, asked.state.topology(), asked.form, session.shares_memory);
+  if (asked.is_reproducible()) return choose_reproducible(shape);
+  return session.must_avoid_library(asked.form) ? choose_own(shape) : choose(shape);
 }
 
 /// Whether the helper thread may advance the call. It may not if it is a reduction by an operation of the
@@ -71,60 +74,72 @@ void remark_on_background() {
   }
 }
 
-}  // namespace
-
-std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits,
-                                    const ProgramCall& asked) {
-  if (!traits.understood || state.native_only()) return Spec{};
+std::optional<Choice> of_library(const Question& asked) {
+  const CallTraits& traits = asked.traits;
+  if (!traits.understood || asked.state.native_only()) return Choice{};
   // The library checks an empty message. Some ranks may send no elements, and others empty ones.
   const bool may_be_empty =
       has_private_lengths(traits.collective) || traits.collective == Collective::barrier;
-  if (traits.bytes == 0 && !may_be_empty) return Spec{};
-  const bool is_blocking = asked.form == Form::blocking;
-  if (!is_blocking && !may_be_in_background(traits)) {
-    const std::optional<Spec>& wanted =
-        asked.forced ? asked.forced : session.forced_for(traits.collective, traits.bytes);
-    if (wanted && !wanted->is_native()) remark_on_background();
-    return Spec{};
-  }
-  std::optional<Spec> spec = choose_spec(state, traits, asked.form, asked.forced);
-  if (!spec || !spec->is_native()) return spec;
-  // All ranks must start the library's own calls in the same order. Persistent ones may be started in
-  // any order.
-  const bool may_be_cut = is_blocking || (asked.form == Form::non_blocking && !traits.blocks_in_segments);
-  return may_be_cut ? spec : Spec{};
+  if (traits.bytes == 0 && !may_be_empty) return Choice{};
+  if (asked.form == Form::blocking || may_be_in_background(traits)) return std::nullopt;
+  if (asked.wanted() && !asked.wanted()->is_native()) remark_on_background();
+  return Choice{};
 }
 
-std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Form form,
-                                const std::optional<Spec>& forced) {
-  const std::optional<Spec>& wanted = forced ? forced : session.forced_for(traits.collective, traits.bytes);
-  const Topology& topology = state.topology();
-  if (!wanted) {
-    const Table::Row* tuned = find_in_table(state, traits, form);
-    return tuned != nullptr ? tuned->spec : choose_by_rule(traits, topology, form);
-  }
-  const std::string misfit = find_misfit(*wanted, traits, topology);
-  if (misfit.empty()) return wanted;
-  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  const Spec instead = reproducible ? choose_by_rule(traits, topology, form) : Spec{};
+std::optional<Choice> of_user(const Question& asked) {
+  const std::optional<Spec>& wanted = asked.wanted();
+  if (!wanted) return std::nullopt;
+  const std::string misfit = find_misfit(*wanted, asked.traits, asked.state.topology());
+  if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::user};
+  const Spec instead = asked.is_reproducible() ? choose_by_rule(asked) : Spec{};
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
-                          (session.settings.strict ? "the call fails (STRETTO_STRICT)"
-                           : reproducible          ? to_string(instead) + " is used"
-                                                   : "the MPI default is used"));
-  if (session.settings.strict) return std::nullopt;
-  return instead;
+                          (session.settings.strict   ? "the call fails (STRETTO_STRICT)"
+                           : asked.is_reproducible() ? to_string(instead) + " is used"
+                                                     : "the MPI default is used"));
+  return Choice{.spec = instead, .source = session.settings.strict ? Source::none : Source::user};
 }
 
-bool is_tuned(const Communicator& state, const CallTraits& traits, Form form) {
-  return !session.forced_for(traits.collective, traits.bytes) &&
-         find_in_table(state, traits, form) != nullptr;
+/// Empty, too, if the table's row cannot serve this call.
+std::optional<Choice> of_table(const Question& asked) {
+  // Its rows were measured with equal blocks.
+  if (asked.state.table_shape() == nullptr || asked.traits.has_dominant_node) return std::nullopt;
+  const Table::Row* row =
+      asked.state.table_shape()->find(asked.traits.collective, asked.form, asked.traits.bytes);
+  if (row == nullptr || (row->spec.is_native() && session.must_avoid_library(asked.form)) ||
+      !find_misfit(row->spec, asked.traits, asked.state.topology()).empty()) {
+    return std::nullopt;
+  }
+  return Choice{.spec = row->spec, .source = Source::table, .algorithm_of_library = row->library};
 }
 
-std::string choice_text(const Communicator& state, const CallTraits& traits, Form form) {
-  const Spec spec = choose_spec(state, traits, form, std::nullopt).value_or(Spec{});
-  const Table::Row* tuned = is_tuned(state, traits, form) ? find_in_table(state, traits, form) : nullptr;
-  const bool is_named = tuned != nullptr && !tuned->library.empty();
-  return is_named ? "native(" + tuned->library + ")" : to_string(spec);
+std::optional<Choice> of_rule(const Question& asked) {
+  return Choice{.spec = choose_by_rule(asked), .source = Source::rule};
+}
+
+/// All ranks must start the library's own calls in the same order. Persistent ones may be started in any
+/// order.
+bool may_be_cut(const Question& asked) {
+  return asked.form == Form::blocking ||
+         (asked.form == Form::non_blocking && !asked.traits.blocks_in_segments);
+}
+
+}  // namespace
+
+Choice decide(const Communicator& state, const CallTraits& traits, Form form,
+              const std::optional<Spec>& forced) {
+  const Question asked{.state = state, .traits = traits, .form = form, .forced = forced};
+  for (const auto source : {of_library, of_user, of_table, of_rule}) {
+    std::optional<Choice> choice = source(asked);
+    if (!choice) continue;
+    if (choice->spec.is_native() && !may_be_cut(asked)) choice->spec = {};
+    return *std::move(choice);
+  }
+  return {};
+}
+
+std::string to_string(const Choice& choice) {
+  return choice.algorithm_of_library.empty() ? to_string(choice.spec)
+                                             : "native(" + choice.algorithm_of_library + ")";
 }
 
 }  // namespace stretto

@@ -1,34 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which spec carries out a call.
+// Which spec carries out a call (docs/choice.md).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "interpose/communicators/communicator.hpp"
-#include "interpose/dispatch/program_call.hpp"
+#include "interpose/session/call_traits.hpp"
+#include "select/form.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
 
-/// Returns the spec for a call on this communicator: the forced one, or else what the tuning table says,
-/// or else the rule. A spec that does not fit is replaced by one that does, on all ranks alike; in strict
-/// mode nothing is returned for a forced one.
-std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Form form,
-                                const std::optional<Spec>& forced);
+/// Whose choice a spec is. What was learnt, and what a model expects, replaces that of a table or of the
+/// rule: consider() in online.hpp.
+enum class Source : std::uint8_t {
+  library,  // only the MPI library can carry the call out
+  user,     // a spec is forced
+  table,
+  rule,
+  none,  // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)
+};
 
-/// Whether that choice is a row of the tuning table: it was the fastest when it was measured.
-bool is_tuned(const Communicator& state, const CallTraits& traits, Form form);
+struct Choice {
+  Spec spec;
+  Source source = Source::library;
+  /// Of the table: the library's own algorithm that it means; empty if it names none.
+  std::string algorithm_of_library = {};
+};
 
-/// Returns the same as text; `native(NAME)` if the table means the library's own algorithm of that name.
-std::string choice_text(const Communicator& state, const CallTraits& traits, Form form);
+/// Returns the choice for a call on this communicator, before anything is learnt: that of the first source
+/// that has one. It is the same on all ranks. Native without segments: the library's own function carries the
+/// call out.
+Choice decide(const Communicator& state, const CallTraits& traits, Form form,
+              const std::optional<Spec>& forced);
+
+/// Returns a choice as text; `native(NAME)` if the table means the library's own algorithm of that name.
+std::string to_string(const Choice& choice);
 
 /// Returns why a spec cannot serve a call; empty if it can.
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology);
-
-/// Returns the spec for a call of this form. Native without segments: the library's own function carries
-/// it out.
-std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits,
-                                    const ProgramCall& asked);
 
 }  // namespace stretto

@@ -17,9 +17,10 @@ bool is_long_enough(const Communicator& state, const CallTraits& traits) {
 /// The same as try_learning() for a call that is too short for a learner. What is decided about it holds for
 /// its repetitions.
 std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                         const ProgramCall& asked, MPI_Comm comm, Spec& spec) {
+                                         const ProgramCall& asked, MPI_Comm comm, Choice& choice) {
+  Spec& spec = choice.spec;
   if (spec.is_native()) return nullptr;
-  ShortRace* race = find_short_race(*state, traits, spec, comm);
+  ShortRace* race = find_short_race(*state, traits, choice, comm);
   // The handle of a program's operation may stand for another one later.
   const bool may_repeat = asked.key && !is_program_operation(asked.key->op) &&
                           session.program_forced(traits.collective) == nullptr;
@@ -40,8 +41,8 @@ std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& st
 /// The same for a call whose lengths only two ranks know.
 std::shared_ptr<LearningCall> try_racing_lengths(const std::shared_ptr<Communicator>& state,
                                                  const CallTraits& traits, const ProgramCall& asked,
-                                                 MPI_Comm comm, Spec& spec) {
-  LengthRace* race = find_length_race(*state, traits, comm, spec);
+                                                 MPI_Comm comm, Choice& choice) {
+  LengthRace* race = find_length_race(*state, traits, comm, choice);
   if (race == nullptr) return nullptr;
   if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race, asked.private_bytes);
   race->pass();
@@ -68,15 +69,15 @@ bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCa
 
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
-                                           Spec& spec) {
+                                           Choice& choice) {
   if (asked.form != Form::blocking || !traits.understood || traits.is_own || state->native_only())
     return nullptr;
-  if (!asked.forced) agree_on_races(*state, traits, spec, comm);
   if (asked.forced) return nullptr;
-  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, asked, comm, spec);
-  if (!is_long_enough(*state, traits)) return try_racing(state, traits, asked, comm, spec);
+  agree_on_races(*state, traits, choice.spec, comm);
+  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, asked, comm, choice);
+  if (!is_long_enough(*state, traits)) return try_racing(state, traits, asked, comm, choice);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
-  Learner* learner = consider(*state, traits, comm, spec);
+  Learner* learner = consider(*state, traits, comm, choice);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
 }
 

@@ -19,10 +19,10 @@
 namespace stretto {
 
 /// Returns the learner's part of a call from which something is learned, or nullptr. May replace the
-/// spec.
+/// choice's spec.
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
-                                           Spec& spec);
+                                           Choice& choice);
 
 /// Gets all that a call by `spec` needs of the communicator. Waits for other ranks if the call may.
 /// Returns false, on all ranks alike, if that is not available.
@@ -42,18 +42,20 @@ std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const 
     if (session.counts_calls()) asked.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
-  std::optional<Spec> spec = choose_for_form(*state, traits, asked);
-  if (!spec) return report(comm, mpi.err_other);
+  Choice choice = decide(*state, traits, asked.form, asked.forced);
+  if (choice.source == Source::none) return report(comm, mpi.err_other);
+  Spec& spec = choice.spec;
   std::shared_ptr<Operation> after;
   if (session.settings.check && !state->native_only()) {
     const PrivateLengths lengths = lengths_of(traits, state->rank(), make_message);
-    after = compare(state, traits, lengths, *spec, asked.form);
+    after = compare(state, traits, lengths, spec, asked.form);
   }
-  std::shared_ptr<LearningCall> learning = try_learning(state, traits, asked, comm, *spec);
+  std::shared_ptr<LearningCall> learning = try_learning(state, traits, asked, comm, choice);
   RaceTurn turn;
-  if (asked.form != Form::blocking && !state->native_only()) turn = take_turn(*state, traits, asked, *spec);
-  if (!prepare(*state, traits, *spec, asked.form)) spec = Spec{};
-  if (spec->is_pass_through()) {
+  if (asked.form != Form::blocking && !state->native_only())
+    turn = take_turn(*state, traits, asked.form, choice);
+  if (!prepare(*state, traits, spec, asked.form)) spec = {};
+  if (spec.is_pass_through()) {
     asked.learning = std::move(learning);
     // Summaries do not count short calls of the library.
     if (session.observes_all_calls() || (session.counts_calls() && !is_short(*state, traits)))
@@ -64,16 +66,16 @@ std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const 
     if (asked.form == Form::blocking) {
       auto message = make_message();
       if (may_be_direct(*state)) {
-        if (const auto result = try_direct(*state, traits, *spec, message, asked.key)) return result;
+        if (const auto result = try_direct(*state, traits, spec, message, asked.key)) return result;
       }
-      Operation operation(std::move(state), traits, *std::move(spec), asked.form, message);
+      Operation operation(std::move(state), traits, std::move(spec), asked.form, message);
       return run(operation);
     }
     using Own = OperationWithMessage<decltype(make_message())>;
     // The library's own calls must be started in the order of calls.
-    if (spec->is_native()) after = nullptr;
+    if (spec.is_native()) after = nullptr;
     auto own =
-        std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), asked.form);
+        std::make_shared<Own>(make_message, handles, std::move(state), traits, std::move(spec), asked.form);
     own->operation.begin_after(std::move(after));
     if (turn.race) own->operation.measure_for(std::move(turn.race), turn.slot);
     hand_over({own, &own->operation}, asked.form, asked.request);

@@ -104,12 +104,13 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
 }
 
 /// What decides about a kind of calls, from its first call on this communicator.
-KindLearner make_learner(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
+KindLearner make_learner(Communicator& state, const CallTraits& traits, const Choice& choice, MPI_Comm comm) {
+  const Spec& spec = choice.spec;
   CallTraits least = traits;
   least.bytes = std::bit_floor(traits.bytes);
   const Candidate native{};
   // A table is what the user wants.
-  const bool tuned = is_tuned(state, traits, Form::blocking);
+  const bool tuned = choice.source == Source::table;
   const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
   if (decision == nullptr) {
     Expected expected;
@@ -137,10 +138,10 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
 }
 
 /// Uses what earlier jobs have found.
-void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  if (is_tuned(state, traits, Form::blocking)) return;
-  const Decision* decision = find_decision(state, traits, spec, comm);
-  if (decision != nullptr) spec = decision->spec;
+void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice) {
+  if (choice.source == Source::table) return;
+  const Decision* decision = find_decision(state, traits, choice.spec, comm);
+  if (decision != nullptr) choice.spec = decision->spec;
 }
 
 /// Whether the call is short, and one of the first: a program that makes only a few of these gains nothing
@@ -152,12 +153,11 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
 }
 
 /// Whether a race decides about a call, if the choice is not `native`.
-bool may_race(const Communicator& state, const CallTraits& traits) {
+bool may_race(const Communicator& state, const CallTraits& traits, const Choice& choice) {
   const Settings& settings = session.settings;
   if (settings.online != Online::guard || settings.check || !is_short(state, traits)) return false;
   const bool keeps_bits = settings.reproducible && is_reduction(traits.collective);
-  return !keeps_bits && !session.forced_for(traits.collective, traits.bytes) &&
-         !is_tuned(state, traits, Form::blocking);
+  return !keeps_bits && choice.source == Source::rule;
 }
 
 /// What is worth a race for calls that usually move so many bytes on a rank; `native` if nothing is.
@@ -169,15 +169,15 @@ Spec propose_for_lengths(const Communicator& state, CallTraits traits, double us
 }
 
 /// Agrees with the other ranks where that is due, and keeps what was decided.
-void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Spec& spec,
+void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Choice& choice,
                   MPI_Comm comm) {
   if (!kind.learner.wants_agreement()) return;
-  agree(kind.learner, state, traits, spec, comm);
+  agree(kind.learner, state, traits, choice.spec, comm);
   if (kind.learner.take_change()) {
     // On another network, other specs are worth trying.
     state.forget_fabric();
     state.learners().forget_races();
-    KindLearner again = make_learner(state, traits, spec, comm);
+    KindLearner again = make_learner(state, traits, choice, comm);
     again.learner.take_over_losses(kind.learner);
     kind = std::move(again);
   }
@@ -193,9 +193,10 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
 
 }  // namespace
 
-Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice) {
+  Spec& spec = choice.spec;
   if (session.settings.online == Online::freeze) {
-    use_what_is_known(state, traits, comm, spec);
+    use_what_is_known(state, traits, comm, choice);
     return nullptr;
   }
   const Learners::Key key = Learners::key_of(traits);
@@ -203,13 +204,13 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   if (kind == nullptr) {
     if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr)
       return nullptr;
-    kind = state.learners().add(key, [&] { return make_learner(state, traits, spec, comm); });
+    kind = state.learners().add(key, [&] { return make_learner(state, traits, choice, comm); });
   }
   if (kind == nullptr) {
     spec = state.learners().decided_for_another_root(key);
     return nullptr;
   }
-  agree_if_due(*kind, state, traits, spec, comm);
+  agree_if_due(*kind, state, traits, choice, comm);
   Learner& learner = kind->learner;
   const Spec* other = learner.begin(traits.bytes);
   if (other == nullptr && kind->known) other = &*kind->known;
@@ -217,8 +218,8 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   return learner.wants_time() ? &learner : nullptr;
 }
 
-std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits) {
-  if (may_race(state, traits)) {
+std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits, const Choice& choice) {
+  if (may_race(state, traits, choice)) {
     const ShortRace& race = state.learners().short_race(traits);
     return race.winner() == ShortRace::Side::native ? std::optional(Spec{}) : std::nullopt;
   }
@@ -238,12 +239,13 @@ bool is_short(const Communicator& state, const CallTraits& traits) {
   return traits.bytes < floor;
 }
 
-ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
-  if (!may_race(state, traits)) return nullptr;
+ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Choice& choice,
+                           MPI_Comm comm) {
+  if (!may_race(state, traits, choice)) return nullptr;
   ShortRace& race = state.learners().short_race(traits);
   if (race.wants_agreement()) {
     ShortRace::Figures figures = race.figures();
-    if (agree_on_greatest(figures, state, traits, spec, comm)) race.agree(figures);
+    if (agree_on_greatest(figures, state, traits, choice.spec, comm)) race.agree(figures);
   }
   return &race;
 }
@@ -256,19 +258,16 @@ bool pass_to_library(Communicator& state, Collective collective) {
   return true;
 }
 
-LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  if (!session.races_lengths || is_tuned(state, traits, Form::blocking) ||
-      session.forced_for(traits.collective, 0)) {
-    return nullptr;
-  }
+LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice) {
+  if (!session.races_lengths || choice.source != Source::rule) return nullptr;
   LengthRace& race = state.learners().length_race(traits.collective);
   if (race.wants_agreement()) {
     LengthRace::Figures figures = race.figures();
-    if (!agree_on_greatest(figures, state, traits, spec, comm)) return nullptr;
+    if (!agree_on_greatest(figures, state, traits, choice.spec, comm)) return nullptr;
     race.agree(figures);
     if (race.wants_spec()) race.propose(propose_for_lengths(state, traits, race.usual_bytes()));
   }
-  spec = race.next();
+  choice.spec = race.next();
   return &race;
 }
 

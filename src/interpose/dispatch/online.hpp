@@ -7,6 +7,7 @@
 #include <string>
 
 #include "interpose/communicators/communicator.hpp"
+#include "interpose/dispatch/choice.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/learner.hpp"
 
@@ -14,17 +15,18 @@ namespace stretto {
 
 /// To be called before a blocking call, in the order of calls. Agrees with the other ranks where that is due,
 /// and may replace the spec by one to try. Returns nullptr if nothing is learned from this call.
-Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec);
+Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice);
 
 /// Returns what is in force for blocking calls of this kind, as far as the calls before have decided it.
-std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits);
+std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits, const Choice& choice);
 
 /// Whether a call inside a node is so short that it takes less time than finding out who is faster.
 bool is_short(const Communicator& state, const CallTraits& traits);
 
 /// For a call that is too short for a learner: its race, nullptr if it has none. Agrees with the other ranks
 /// where that is due. To be called in the order of calls.
-ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
+ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Choice& choice,
+                           MPI_Comm comm);
 
 /// For a call whose lengths only two ranks know. Whether nothing but the library is in force for it, and
 /// nothing is learned from it: then it has been counted, and may go to the library. To be called in the order
@@ -33,7 +35,7 @@ bool pass_to_library(Communicator& state, Collective collective);
 
 /// For another such call: its race, nullptr if it has none. Agrees with the other ranks where that is due,
 /// and may replace the spec. To be called in the order of calls.
-LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec);
+LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice);
 
 /// Lives while a call is carried out from which something is learned.
 class LearningCall {

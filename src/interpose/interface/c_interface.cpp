@@ -113,12 +113,11 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, RawComm comm, size_t 
         !state->native_only()) {
       if (state->is_young()) state->look_around();
       const CallTraits traits{.collective = known->collective, .bytes = bytes};
-      chosen = choice_text(*state, traits, known->form);
+      const Choice choice = decide(*state, traits, known->form, std::nullopt);
+      chosen = to_string(choice);
       if (known->form == Form::blocking) {
-        const std::optional<Spec> learnt = find_in_force(*state, traits);
-        if (learnt && learnt != choose_spec(*state, traits, known->form, std::nullopt)) {
-          chosen = to_string(*learnt);
-        }
+        const std::optional<Spec> learnt = find_in_force(*state, traits, choice);
+        if (learnt && learnt != choice.spec) chosen = to_string(*learnt);
       }
     }
     write_text(chosen, spec, static_cast<std::size_t>(length));
