@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that goes on long enough for STRETTO_ONLINE to learn: as many sums of 64 KiB as the argument says, on
-// MPI_COMM_WORLD. Between them are what trials and agreements must not come into conflict with: a collective
+// MPI_COMM_WORLD. Between them are what duels and agreements must not come into conflict with: a collective
 // that is not blocking and under way meanwhile, broadcasts from changing roots in datatypes of which the
 // ranks' are not the same, an operation that does not commute, sums on two other communicators, by two
 // threads at once where MPI allows it. Rank 0 prints "right" if all are.

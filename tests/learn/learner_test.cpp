@@ -272,7 +272,7 @@ TEST(Learner, BoundsItsLossWhereCandidatesAreTenTimesSlower) {
 
 TEST(Learner, BoundsItsLossInNoise) {
   // The noise hides that a choice is slower by some percent.
-  check_random_jobs(0.3, 0, 1.35, 4, 300, 0.06);
+  check_random_jobs(0.3, 0, 1.4, 4, 300, 0.07);
 }
 
 TEST(Learner, BoundsItsLossWhereTimesDrift) {
@@ -365,6 +365,31 @@ TEST(Learner, ALongCallThatTakesWhatTheNetworkAllowsIsNotCompared) {
   EXPECT_EQ(times_used(result, 2, 0, 20000) + times_used(result, 3, 0, 20000), 0);
   ASSERT_TRUE(result.outcome.has_value());
   EXPECT_EQ(result.outcome->spec, ways()[0]);
+}
+
+TEST(Learner, WhatIsTakenOnTrustIsNoNewsForTheNextJob) {
+  Learner learner(ways()[0], modelled, candidates({1, 1}));
+  learner.promise(0.69, 1 << 20);
+  EXPECT_EQ(learner.begin(1 << 20), nullptr);
+  ASSERT_TRUE(learner.wants_time());
+  learner.end(0.7);
+  ASSERT_TRUE(learner.wants_agreement());
+  learner.agree(learner.figures(), 1e-4);
+  EXPECT_FALSE(learner.take_news().has_value());
+  ASSERT_TRUE(learner.outcome().has_value());
+  EXPECT_EQ(learner.outcome()->gain, 0);
+}
+
+TEST(Learner, WhatIsTakenOnTrustIsComparedInTheEndThoughRanksAreLate) {
+  for (const int late_each : {2, 3, 7, 11}) {
+    const Result result = run({.costs = {0.80, 0.70},
+                               .noise = 0.02,
+                               .calls = 5000,
+                               .known = modelled,
+                               .least = 0.69,
+                               .late_each = late_each});
+    EXPECT_GT(times_used(result, 1, 0, 5000), 100) << late_each;
+  }
 }
 
 TEST(Learner, WhereTheNetworkAllowsMoreThereIsADuel) {

@@ -11,7 +11,6 @@ class Online(Enum):
     """What a job does with what is known of its network, and with the times of its calls."""
 
     GUARD = ""
-    EXPLORE = "1"
     FREEZE = "freeze"
     OFF = "0"
 
@@ -33,16 +32,14 @@ class Online(Enum):
     @property
     def measures(self) -> bool:
         """Whether the job measures its network and compares specs by its own calls."""
-        return self in (Online.GUARD, Online.EXPLORE)
+        return self is Online.GUARD
 
 
-_GUARD = (
-    "what was decided on the network; else the best by its model, if the first calls show that it is faster "
-    "than the MPI default"
-)
 _MEANINGS = {
-    Online.GUARD: _GUARD,
-    Online.EXPLORE: f"{_GUARD}; other specs are tried, too, and the table is improved",
+    Online.GUARD: (
+        "what was decided on the network; else the best by its model, if the first calls show that it is "
+        "faster than the MPI default"
+    ),
     Online.FREEZE: "what was decided on the network; nothing is measured",
     Online.OFF: "nothing that jobs found out counts, and nothing is measured",
 }

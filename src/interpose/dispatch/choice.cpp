@@ -63,27 +63,13 @@ bool may_be_in_background(const CallTraits& traits) {
   return session.non_blocking && (!traits.calls_program || session.settings.progress_thread);
 }
 
-void remark_on_background() {
-  if (session.non_blocking) {
-    complain_once_on_rank_0(
-        "the MPI library handles non-blocking reductions by the program's own operations, which no other "
-        "thread may run; set STRETTO_PROGRESS_THREAD=1 if any thread may");
-  } else {
-    complain_once_on_rank_0(std::string("the MPI library handles non-blocking calls: ") +
-                            reason_of(session.background));
-  }
-}
-
 std::optional<Choice> of_library(const Question& asked) {
   const CallTraits& traits = asked.traits;
   if (!traits.understood || asked.state.native_only()) return Choice{};
   // The library checks an empty message. Some ranks may send no elements, and others empty ones.
   const bool may_be_empty =
       has_private_lengths(traits.collective) || traits.collective == Collective::barrier;
-  if (traits.bytes == 0 && !may_be_empty) return Choice{};
-  if (asked.form == Form::blocking || may_be_in_background(traits)) return std::nullopt;
-  if (asked.wanted() && !asked.wanted()->is_native()) remark_on_background();
-  return Choice{};
+  return traits.bytes == 0 && !may_be_empty ? std::optional(Choice{}) : std::nullopt;
 }
 
 std::optional<Choice> of_user(const Question& asked) {
@@ -96,7 +82,8 @@ std::optional<Choice> of_user(const Question& asked) {
                           (session.settings.strict   ? "the call fails (STRETTO_STRICT)"
                            : asked.is_reproducible() ? to_string(instead) + " is used"
                                                      : "the MPI default is used"));
-  return Choice{.spec = instead, .source = session.settings.strict ? Source::none : Source::user};
+  if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};
+  return Choice{.spec = instead, .source = Source::user};
 }
 
 /// Empty, too, if the table's row cannot serve this call.
@@ -135,6 +122,21 @@ Choice decide(const Communicator& state, const CallTraits& traits, Form form,
     return *std::move(choice);
   }
   return {};
+}
+
+bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Spec>& forced) {
+  if (form == Form::blocking || may_be_in_background(traits)) return false;
+  const std::optional<Spec>& wanted = forced ? forced : session.forced_for(traits.collective, traits.bytes);
+  if (!traits.understood || !wanted || wanted->is_native()) return true;
+  if (session.non_blocking) {
+    complain_once_on_rank_0(
+        "the MPI library handles non-blocking reductions by the program's own operations, which no other "
+        "thread may run; set STRETTO_PROGRESS_THREAD=1 if any thread may");
+  } else {
+    complain_once_on_rank_0(std::string("the MPI library handles non-blocking calls: ") +
+                            reason_of(session.background));
+  }
+  return true;
 }
 
 std::string to_string(const Choice& choice) {

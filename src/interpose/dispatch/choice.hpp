@@ -36,6 +36,10 @@ struct Choice {
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced);
 
+/// Whether nothing may advance a call in the background, so that only the library can carry it out. If a spec
+/// is forced for it, says so, once.
+bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Spec>& forced);
+
 /// Returns a choice as text; `native(NAME)` if the table means the library's own algorithm of that name.
 std::string to_string(const Choice& choice);
 

@@ -42,7 +42,9 @@ std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const 
     if (session.counts_calls()) asked.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
-  Choice choice = decide(*state, traits, asked.form, asked.forced);
+  Choice choice;
+  if (!state->native_only() && !is_out_of_reach(traits, asked.form, asked.forced))
+    choice = decide(*state, traits, asked.form, asked.forced);
   if (choice.source == Source::none) return report(comm, mpi.err_other);
   Spec& spec = choice.spec;
   std::shared_ptr<Operation> after;

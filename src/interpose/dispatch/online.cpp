@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -219,6 +218,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
 }
 
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits, const Choice& choice) {
+  if (choice.source == Source::user || choice.source == Source::none) return std::nullopt;
   if (may_race(state, traits, choice)) {
     const ShortRace& race = state.learners().short_race(traits);
     return race.winner() == ShortRace::Side::native ? std::optional(Spec{}) : std::nullopt;

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/choice.hpp"

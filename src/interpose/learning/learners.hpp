@@ -16,7 +16,6 @@
 #include "learn/races/learner.hpp"
 #include "learn/races/length_race.hpp"
 #include "learn/races/short_race.hpp"
-#include "topology/topology.hpp"
 
 namespace stretto {
 

@@ -168,39 +168,31 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
 
 double least_seconds(const CallShape& shape, const Machine& machine) {
   if (shape.nodes < 2 || !(machine.node.bandwidth > 0)) return 0;
-  double slowest = machine.node.bandwidth;
-  double all = 0;
-  for (int node = 0; node < shape.nodes; ++node) {
-    const double rate = machine.limit_of(node, shape.nodes).bandwidth;
-    slowest = std::min(slowest, rate);
-    all += rate;
-  }
-  // In bytes of the call: what crosses each link in one direction, and all links together.
+  // Links of several rates: of which the nodes are, the machine says of the whole cluster only.
+  const auto fastest = std::ranges::max_element(machine.node_rates);
+  const double rate = fastest == machine.node_rates.end() ? machine.node.bandwidth : *fastest;
+  // In bytes of the call: what crosses the busiest link in one direction.
   const double others = 1 - 1.0 / shape.nodes;
-  double each = 0;
-  double together = 0;
+  double crossing = 0;
   switch (shape.collective) {
     case Collective::allreduce:
-      each = 1;
-      together = 2 * others * shape.nodes;
+      crossing = 2 * others;
       break;
     case Collective::bcast:
     case Collective::reduce:
-      each = 1;
+      crossing = 1;
       break;
     case Collective::allgather:
     case Collective::reduce_scatter:
-      if (shape.min_ppn == shape.max_ppn) each = others;
+      crossing = others;
       break;
     case Collective::alltoall:
-      if (shape.min_ppn == shape.max_ppn) each = shape.max_ppn * others;
+      crossing = shape.max_ppn * (1 - static_cast<double>(shape.max_ppn) / shape.ranks);
       break;
     default:
       return 0;
   }
-  const auto bytes = static_cast<double>(shape.bytes);
-  const double burst = machine.node.burst;
-  return std::max({(each * bytes - burst) / slowest, (together * bytes - burst * shape.nodes) / all, 0.0});
+  return std::max(crossing * static_cast<double>(shape.bytes) - machine.node.burst, 0.0) / rate;
 }
 
 }  // namespace stretto

@@ -40,6 +40,7 @@ class Duel {
                 Kind kind = Kind::first)
       : is_challenger_favoured_(is_challenger_favoured), are_long_(are_long), first_(first), kind_(kind) {}
 
+  [[nodiscard]] bool is_rematch() const { return kind_ == Kind::rematch; }
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const;
   void count(double seconds);

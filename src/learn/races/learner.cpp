@@ -2,7 +2,6 @@
 #include "learn/races/learner.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace stretto {
@@ -85,6 +84,7 @@ void Learner::promise(double least, std::size_t bytes) {
 /// `seconds`: of the first call.
 void Learner::settle_promise(double seconds) {
   is_on_trust_ = false;
+  is_long_by_promise_ = seconds >= Duel::long_seconds;
   const double least = least_per_byte_ * static_cast<double>(current_bytes_);
   const std::size_t native = find_native();
   if (seconds < below_least * least || seconds > near_least * least) {
@@ -95,7 +95,7 @@ void Learner::settle_promise(double seconds) {
   }
   decided_seconds_ = model_scale_ = seconds;
   decided_bytes_ = current_bytes_;
-  is_measured_ = has_news_ = true;
+  is_measured_ = true;  // but no news: the next job may trust it as well, and compare it in the end
   watch_.expect(seconds, current_bytes_);
   if (seconds < at_least * least) challengers_.clear();
   challengers_.push_back(native);
@@ -140,9 +140,13 @@ void Learner::agree(const Figures& maxima, double seconds) {
     const Duel::Verdict verdict = duel_->agree(times);
     const double of_defender = duel_->time_of(Duel::Side::defender);
     if (watch_.is_surprised_by(of_defender, duel_bytes_)) {
-      // The rematch waits until that is clear.
-      duel_.reset();
+      // The rematch, or the challenger, waits until that is clear.
       next_watch_ = calls_ + Watch::window;
+      if (!duel_->is_rematch()) {
+        challengers_.insert(challengers_.begin(), challenger_);
+        challenge_at_ = next_watch_;
+      }
+      duel_.reset();
       return;
     }
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
@@ -178,7 +182,8 @@ void Learner::end_duel(bool challenger_won) {
     }
     decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
     decided_bytes_ = duel_bytes_;
-    arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
+    const bool is_native_known = is_native(incumbent_) || gain_ > 0;
+    if (is_native_known) arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
     model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / arms_[loser].expected
                                          : decided_seconds_ / arms_[incumbent_].expected;
   }

@@ -17,7 +17,6 @@ class Ledger {
   void take_over(const Ledger& other);
 
   [[nodiscard]] double seconds() const { return seconds_; }
-  [[nodiscard]] double lost() const { return lost_; }
   /// Of a recent call, and of an agreement on average; 0: none was counted.
   [[nodiscard]] double call() const { return call_; }
   [[nodiscard]] double agreement() const { return agreement_; }
@@ -32,7 +31,7 @@ class Ledger {
 
  private:
   double seconds_ = 0;
-  double lost_ = 0;  // by duels, trials and agreements
+  double lost_ = 0;  // by duels and agreements
   double won_ = 0;   // by calls that were faster than `native`
   double call_ = 0;
   double recent_ = 0;

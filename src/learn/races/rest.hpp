@@ -25,7 +25,7 @@ class Rest {
     next_ = std::min(2 * next_, limits_.longest);
     return rest;
   }
-  /// The rest after the one that comes next is the first again.
+  /// The next rest is as short as the first one.
   void begin_anew() { next_ = limits_.first; }
 
  private:

@@ -179,8 +179,6 @@ def test_calls_of_private_lengths_are_compared_with_the_library(
 ) -> None:
     program = [str(mpi.compiled("raced_lengths.cpp", "-pthread"))]
     more = {"STRETTO_TOPOLOGY": "ppn=3+1", "STRETTO_TABLE": "none", "STRETTO_ONLINE": online}
-    if online == "1":
-        more["STRETTO_TABLE"] = str(tmp_path / "table.json")
     ran = mpi.run(program, ranks=4, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
     assert ran.right, ran.output
     assert ran.lines == []
