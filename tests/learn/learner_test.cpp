@@ -367,6 +367,18 @@ TEST(Learner, ALongCallThatTakesWhatTheNetworkAllowsIsNotCompared) {
   EXPECT_EQ(result.outcome->spec, ways()[0]);
 }
 
+TEST(Learner, CallsOfSomeMillisecondsAreTakenOnTrustToo) {
+  for (const double least : {0.0005, 0.003}) {
+    const Result result = run({.costs = {1.1 * least, 4 * least, 1.3 * least},
+                               .by_model = {1, 0, 1.2},
+                               .agreement = 1e-4,
+                               .calls = 300,
+                               .known = modelled,
+                               .least = least});
+    EXPECT_EQ(times_used(result, 0, 0, 300) == 300, least > 0.001) << least;
+  }
+}
+
 TEST(Learner, WhatIsTakenOnTrustIsNoNewsForTheNextJob) {
   Learner learner(ways()[0], modelled, candidates({1, 1}));
   learner.promise(0.69, 1 << 20);

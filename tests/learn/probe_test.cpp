@@ -308,6 +308,9 @@ TEST(Modelled, NoSpecUndercutsWhatTheLinksMustCarry) {
     all.push_back(machines()[1]);
     all.back().node_rates.assign(ppns.size(), 25e6);
     all.back().node_rates.back() = 6e6;
+    // Cores are the limit: no bandwidth of a node was seen.
+    all.push_back(machines()[3]);
+    all.back().node.bandwidth = 0;
     for (const Machine& machine : all) {
       for (const Collective collective : collectives) {
         for (const std::size_t bytes : {64 * kibibyte, 16 * mebibyte}) {

@@ -167,10 +167,13 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
 }
 
 double least_seconds(const CallShape& shape, const Machine& machine) {
-  if (shape.nodes < 2 || !(machine.node.bandwidth > 0)) return 0;
+  if (shape.nodes < 2) return 0;
   // Links of several rates: of which the nodes are, the machine says of the whole cluster only.
   const auto fastest = std::ranges::max_element(machine.node_rates);
-  const double rate = fastest == machine.node_rates.end() ? machine.node.bandwidth : *fastest;
+  double rate = fastest == machine.node_rates.end() ? machine.node.bandwidth : *fastest;
+  // Where cores are the limit, that is what a rank was seen to send.
+  if (!(rate > 0) && shape.max_ppn == 1) rate = machine.protocol(Level::network, shape.bytes).bandwidth;
+  if (!(rate > 0)) return 0;
   // In bytes of the call: what crosses the busiest link in one direction.
   const double others = 1 - 1.0 / shape.nodes;
   double crossing = 0;

@@ -28,6 +28,8 @@ constexpr double near_least = 1.3;
 constexpr double below_least = 0.85;
 /// Nothing is gained over one that takes no more than this.
 constexpr double at_least = 1.03;
+/// Of shorter calls an agreement would take too large a part.
+constexpr double least_on_trust = 0.002;
 /// What `native` may take in place of such a call, if nothing is known of it.
 constexpr double native_may_take = 7;
 /// The share of the time of all calls that rematches may lose.
@@ -74,9 +76,9 @@ std::size_t Learner::find_native() const {
 }
 
 void Learner::promise(double least, std::size_t bytes) {
-  if (!duel_ || is_native(0) || least < Duel::long_seconds || bytes == 0) return;
+  if (!duel_ || is_native(0) || least < least_on_trust || bytes == 0) return;
   least_per_byte_ = least / static_cast<double>(bytes);
-  is_on_trust_ = is_long_by_promise_ = true;
+  is_on_trust_ = true;
   duel_.reset();
   incumbent_ = 0;
 }
@@ -84,10 +86,11 @@ void Learner::promise(double least, std::size_t bytes) {
 /// `seconds`: of the first call.
 void Learner::settle_promise(double seconds) {
   is_on_trust_ = false;
-  is_long_by_promise_ = seconds >= Duel::long_seconds;
   const double least = least_per_byte_ * static_cast<double>(current_bytes_);
   const std::size_t native = find_native();
-  if (seconds < below_least * least || seconds > near_least * least) {
+  const bool is_near = seconds >= below_least * least && seconds <= near_least * least;
+  counts_as_long_ = is_near || seconds >= Duel::long_seconds;
+  if (!is_near) {
     incumbent_ = native;
     watch_.forget();
     challenge(0);

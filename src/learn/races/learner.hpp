@@ -65,8 +65,8 @@ class Learner {
   void expect(double seconds, std::size_t bytes);
 
   /// For a standing choice that is `modelled`: no spec can carry out a call of so many bytes in less than
-  /// `least` seconds. Long calls by a choice that comes near to that are not compared with `native`: little
-  /// could be gained, and nobody knows how much lost. That waits until it is earned.
+  /// `least` seconds. Calls of some milliseconds by a choice that comes near to that are not compared with
+  /// `native`: little could be gained, and nobody knows how much lost. That waits until it is earned.
   void promise(double least, std::size_t bytes);
 
   /// Whether the ranks must agree before the next call.
@@ -113,9 +113,7 @@ class Learner {
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
 
-  [[nodiscard]] bool are_long() const {
-    return decided_seconds_ >= Duel::long_seconds || is_long_by_promise_;
-  }
+  [[nodiscard]] bool are_long() const { return decided_seconds_ >= Duel::long_seconds || counts_as_long_; }
   void settle_promise(double seconds);
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
                  Duel::Kind kind = Duel::Kind::first);
@@ -145,9 +143,9 @@ class Learner {
   std::size_t decided_bytes_ = 0;
   bool is_settled_ = false;
 
-  double least_per_byte_ = 0;  // what was promised; 0: nothing
-  bool is_on_trust_ = false;   // until the ranks have agreed on the first call
-  bool is_long_by_promise_ = false;
+  double least_per_byte_ = 0;    // what was promised; 0: nothing
+  bool is_on_trust_ = false;     // until the ranks have agreed on the first call
+  bool counts_as_long_ = false;  // what the first call on trust has shown
 
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
