@@ -175,7 +175,7 @@ void Learner::end_duel(bool challenger_won) {
   const std::size_t loser = challenger_won ? incumbent_ : challenger_;
   if (challenger_won) incumbent_ = challenger_;
   if (ratio > 0) {
-    is_measured_ = has_news_ = true;
+    is_measured_ = true;
     if (is_native(loser)) {
       gain_ = ratio;
     } else if (is_native(incumbent_)) {
@@ -185,8 +185,9 @@ void Learner::end_duel(bool challenger_won) {
     }
     decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
     decided_bytes_ = duel_bytes_;
-    const bool is_native_known = is_native(incumbent_) || gain_ > 0;
-    if (is_native_known) arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
+    // What was never compared with `native` is no news, as above.
+    has_news_ = is_native(incumbent_) || gain_ > 0;
+    if (has_news_) arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
     model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / arms_[loser].expected
                                          : decided_seconds_ / arms_[incumbent_].expected;
   }
