@@ -336,7 +336,15 @@ def test_without_torch_it_says_so() -> None:
 
 
 def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
-    for compiler, wanted in (("false", "exit status 1"), ("no-such-compiler", "is not in PATH")):
+    # What it makes needs no other C++ library.
+    static = tmp_path / "static"
+    static.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho nothing >"$2"\n')
+    static.chmod(0o755)
+    for compiler, wanted in (
+        ("false", "exit status 1"),
+        ("no-such-compiler", "is not in PATH"),
+        (str(static), "links it statically"),
+    ):
         ended = build({"STRETTO_CACHE": str(tmp_path), "CXX": compiler})
         assert ended.returncode != 0
         lines = [line for line in ended.stderr.splitlines() if line.startswith("stretto: the extension")]

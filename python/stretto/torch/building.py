@@ -70,6 +70,11 @@ def _build(command: list[str], module: Path) -> None:
                 f"{lines[0].strip() if lines else f'exit status {ended.returncode}'}; "
                 "`python -m stretto.torch` builds it again, and CXX names another compiler"
             )
+        if not any(name in made.read_bytes() for name in (b"libstdc++.so", b"libc++.so")):
+            raise StrettoError(
+                "the extension for PyTorch would have a C++ library of its own beside PyTorch's, since "
+                f"{command[0]} links it statically; name another compiler by CXX"
+            )
         made.replace(module)
     except FileNotFoundError:
         raise StrettoError(
