@@ -269,7 +269,7 @@ bool release(void* device) {
 
 #define VISIBLE extern "C" __attribute__((visibility("default")))
 
-/// All is zero for memory that it does not know, as with a GPU's driver.
+/// Of memory that it does not know it answers what a GPU's driver answers: no error, type 0, device -2.
 VISIBLE int cuPointerGetAttributes(unsigned number, const int* attributes, void** values,
                                    std::uint64_t address) {
   ENTER();

@@ -436,28 +436,22 @@ TEST(Learner, TheFirstLongCallsOfAJobDoNotPay) {
       costs.push_back(least * 1.05 * std::exp(exponent(random)));
       by_model.push_back(std::max(by_model[0], costs.back() * std::exp(error(random))));
     }
-    const Result right = run({.costs = costs,
-                              .by_model = by_model,
-                              .noise = 0.02,
-                              .calls = 100,
-                              .seed = seed,
-                              .known = modelled,
-                              .least = least});
+    Job job{.costs = costs,
+            .by_model = by_model,
+            .noise = 0.02,
+            .calls = 100,
+            .seed = seed,
+            .known = modelled,
+            .least = least};
+    const Result right = run(job);
     EXPECT_LE(seconds_of(right, costs, 12), 1.1 * 12 * costs[0]) << seed;
     EXPECT_LE(seconds_of(right, costs, 100), 1.1 * 100 * costs[0]) << seed;
     // The model is wrong: its choice takes longer than anything else.
-    std::vector<double> others = costs;
-    others[0] = 1.5 * *std::ranges::max_element(costs);
-    const double best = *std::ranges::min_element(others);
-    const Result wrong = run({.costs = others,
-                              .by_model = by_model,
-                              .noise = 0.02,
-                              .calls = 300,
-                              .seed = seed,
-                              .known = modelled,
-                              .least = least});
+    job.costs[0] = 1.5 * *std::ranges::max_element(costs);
+    job.calls = 300;
+    const Result wrong = run(job);
     EXPECT_LE(times_used(wrong, 0, 0, 12), 2) << seed;
-    EXPECT_LT(seconds_of(wrong, others, 12), 12 * others[1] + 2 * others[0]) << seed << ' ' << best;
+    EXPECT_LT(seconds_of(wrong, job.costs, 12), 12 * job.costs[1] + 2 * job.costs[0]) << seed;
   }
 }
 

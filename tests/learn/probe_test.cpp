@@ -27,6 +27,15 @@ Topology topology_of(const std::vector<int>& ppns) {
   return Topology::from_labels(labels);
 }
 
+CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology) {
+  return {.collective = collective,
+          .bytes = bytes,
+          .ranks = topology.ranks(),
+          .nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn};
+}
+
 Protocol protocol(double latency, double bandwidth, double core) {
   Protocol one;
   one.latency = latency;
@@ -173,12 +182,7 @@ double regret(const Machine& machine, const Topology& topology, Collective colle
     if (machine.node.burst > 0) return estimate_seconds(Plan(spec.recipe, topology, 0), call, machine);
     return Predictor(spec.recipe, topology).predict(call, machine).end.at();
   };
-  const CallShape shape{.collective = collective,
-                        .bytes = bytes,
-                        .ranks = topology.ranks(),
-                        .nodes = topology.nodes,
-                        .min_ppn = topology.min_ppn,
-                        .max_ppn = topology.max_ppn};
+  const CallShape shape = shape_of(collective, bytes, topology);
   const auto any = [](const Spec& /*spec*/) { return true; };
   double chosen = 1e9;
   for (const Modelled& one : find_fastest(shape, topology, fit(machine, topology), 3, any)) {
@@ -314,12 +318,7 @@ TEST(Modelled, NoSpecUndercutsWhatTheLinksMustCarry) {
     for (const Machine& machine : all) {
       for (const Collective collective : collectives) {
         for (const std::size_t bytes : {64 * kibibyte, 16 * mebibyte}) {
-          const CallShape shape{.collective = collective,
-                                .bytes = bytes,
-                                .ranks = topology.ranks(),
-                                .nodes = topology.nodes,
-                                .min_ppn = topology.min_ppn,
-                                .max_ppn = topology.max_ppn};
+          const CallShape shape = shape_of(collective, bytes, topology);
           const double least = least_seconds(shape, machine);
           const std::vector<Modelled> found = find_fastest(shape, topology, machine, 1, any);
           if (found.empty()) continue;

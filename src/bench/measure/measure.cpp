@@ -316,8 +316,8 @@ std::vector<Result> Measurement::run(const Case& one, double most_seconds, const
     if (is_new) known->second = trial.warm_up(subject);
     fastest = std::min(fastest, known->second);
   }
-  // All get the same number of calls, so that the common start has the same weight in all their samples. Where
-  // nothing was called before, that is one.
+  // All get the same number of calls, so that the common start has the same weight in all their samples.
+  // Where nothing was called before, that is one.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
   const auto inner =
       static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_calls_in_sample())));

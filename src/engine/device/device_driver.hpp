@@ -90,7 +90,7 @@ struct DeviceDriver {
   [[nodiscard]] Context context_of(const void* pointer) const;
 
  private:
-  /// What the driver says of memory. All is zero if it does not know it.
+  /// What the driver says of memory. If it does not know it, `type` is 0, and there is no context.
   struct Facts {
     unsigned type = 0;
     unsigned is_managed = 0;

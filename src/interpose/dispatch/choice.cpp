@@ -36,6 +36,11 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
 
 namespace {
 
+/// The spec that the user wants for a call; empty if none is forced. `by_call`: by the call itself.
+const std::optional<Spec>& wanted_spec(const CallTraits& traits, const std::optional<Spec>& by_call) {
+  return by_call ? by_call : session.forced_for(traits.collective, traits.bytes);
+}
+
 struct Question {
   const Communicator& state;
   const CallTraits& traits;
@@ -44,9 +49,6 @@ struct Question {
 
   [[nodiscard]] bool is_reproducible() const {
     return session.settings.reproducible && is_reduction(traits.collective);
-  }
-  [[nodiscard]] const std::optional<Spec>& wanted() const {
-    return forced ? forced : session.forced_for(traits.collective, traits.bytes);
   }
 };
 
@@ -73,7 +75,7 @@ std::optional<Choice> of_library(const Question& asked) {
 }
 
 std::optional<Choice> of_user(const Question& asked) {
-  const std::optional<Spec>& wanted = asked.wanted();
+  const std::optional<Spec>& wanted = wanted_spec(asked.traits, asked.forced);
   if (!wanted) return std::nullopt;
   const std::string misfit = find_misfit(*wanted, asked.traits, asked.state.topology());
   if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::user};
@@ -126,7 +128,7 @@ Choice decide(const Communicator& state, const CallTraits& traits, Form form,
 
 bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Spec>& forced) {
   if (form == Form::blocking || may_be_in_background(traits)) return false;
-  const std::optional<Spec>& wanted = forced ? forced : session.forced_for(traits.collective, traits.bytes);
+  const std::optional<Spec>& wanted = wanted_spec(traits, forced);
   if (!traits.understood || !wanted || wanted->is_native()) return true;
   if (session.non_blocking) {
     complain_once_on_rank_0(
