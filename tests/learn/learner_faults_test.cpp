@@ -86,10 +86,10 @@ class Job {
   }
 
   /// The maximum as ranks get it that add up in different orders: it differs if there is a NaN.
-  static Learner::Figures maxima_on(std::size_t rank, const std::vector<Learner::Figures>& all) {
-    Learner::Figures maxima = all[rank];
+  static std::vector<double> maxima_on(std::size_t rank, const std::vector<std::vector<double>>& all) {
+    std::vector<double> maxima = all[rank];
     for (std::size_t i = 1; i < ranks; ++i) {
-      const Learner::Figures& other = all[(rank + i) % ranks];
+      const std::vector<double>& other = all[(rank + i) % ranks];
       for (std::size_t k = 0; k < maxima.size(); ++k) maxima[k] = maxima[k] > other[k] ? maxima[k] : other[k];
     }
     return maxima;
@@ -100,7 +100,7 @@ class Job {
     for (const Learner& learner : learners_) EXPECT_EQ(learner.wants_agreement(), wants) << "call " << call_;
     if (!wants) return;
     ++agreements_;
-    std::vector<Learner::Figures> figures;
+    std::vector<std::vector<double>> figures;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       figures.push_back(learners_[rank].figures());
     }

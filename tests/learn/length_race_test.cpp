@@ -27,9 +27,9 @@ std::size_t run(std::vector<LengthRace>& ranks, const std::vector<Program>& prog
   std::size_t by_spec = 0;
   for (std::size_t call = 0; !ranks[0].is_quiet(); ++call) {
     if (ranks[0].wants_agreement()) {
-      LengthRace::Figures maxima{};
+      std::vector<double> maxima = ranks[0].figures();
       for (const LengthRace& rank : ranks) {
-        const LengthRace::Figures own = rank.figures();
+        const std::vector<double> own = rank.figures();
         for (std::size_t i = 0; i < own.size(); ++i) maxima[i] = std::max(maxima[i], own[i]);
       }
       for (LengthRace& rank : ranks) {
@@ -93,19 +93,19 @@ TEST(LengthRace, AsFastIsNotEnough) {
 
 TEST(LengthRace, WhatIsPlainlySlowerIsGivenUpSoon) {
   LengthRace race;
-  EXPECT_EQ(run(race, constant(1e-3, 9e-3)), LengthRace::calls_of_trial / 2);
+  EXPECT_EQ(run(race, constant(1e-3, 9e-3)), policies::private_lengths[0].turns.size() / 2);
   EXPECT_TRUE(race.next().is_native());
 }
 
 TEST(LengthRace, TheProposalFollowsTheUsualLengthOnTheBusiestRank) {
   std::vector<LengthRace> ranks(2);
-  for (std::size_t call = 0; call < LengthRace::calls_of_look; ++call) {
+  for (std::size_t call = 0; call < LengthRace::looks; ++call) {
     // One long call is not the usual one.
     ranks[0].count(call == 3 ? 1e9 : 10, 1e-3);
     ranks[1].count(5000, 1e-3);
   }
-  LengthRace::Figures maxima = ranks[0].figures();
-  const LengthRace::Figures other = ranks[1].figures();
+  std::vector<double> maxima = ranks[0].figures();
+  const std::vector<double> other = ranks[1].figures();
   for (std::size_t i = 0; i < maxima.size(); ++i) maxima[i] = std::max(maxima[i], other[i]);
   for (LengthRace& rank : ranks) {
     ASSERT_TRUE(rank.wants_agreement());
@@ -119,7 +119,7 @@ TEST(LengthRace, WithoutAProposalTheLibraryStays) {
   LengthRace race;
   EXPECT_EQ(run(race, constant(2e-3, 1e-3), Spec{}), 0U);
   EXPECT_TRUE(race.next().is_native());
-  EXPECT_EQ(rest_of(race), LengthRace::first_rest);
+  EXPECT_EQ(rest_of(race), policies::rest_of_private_lengths.first - LengthRace::looks);
 }
 
 TEST(LengthRace, EmptyCallsAreCallsToo) {
@@ -183,7 +183,7 @@ TEST(LengthRace, ItsLossIsPaidByTheRest) {
     const double lost = static_cast<double>(by_spec) * 0.4;
     const std::uint64_t rest = rest_of(race);
     EXPECT_LE(lost, 0.0051 * static_cast<double>(rest)) << i;
-    EXPECT_LE(rest, LengthRace::longest_rest);
+    EXPECT_LE(rest, policies::rest_of_private_lengths.longest);
   }
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/background.hpp"
 
-#include <algorithm>
 #include <climits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/agreement.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
-#include "interpose/operations/operation.hpp"
-#include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -45,12 +43,12 @@ bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
 /// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
 /// before, or from this one.
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
-  if (state.fabric() != nullptr && Learners::key_of(traits).may_be_kept()) {
+  if (state.fabric() != nullptr && may_be_kept(traits)) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Form::non_blocking));
     if (known != nullptr && find_misfit(known->spec, longest_of(traits), state.topology()).empty())
       return known->spec;
   }
-  const auto race = state.learners().races().find(Learners::key_of(traits));
+  const auto race = state.learners().races().find(shortest_of(traits));
   if (race == state.learners().races().end()) return std::nullopt;
   const auto outcome = race->second->outcome();
   return outcome ? std::optional(outcome->spec) : std::nullopt;
@@ -80,7 +78,7 @@ RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Cho
   }
   if (session.settings.online == Online::freeze) return {};
   const std::shared_ptr<BackgroundRace> race = state.learners().find_or_add_race(
-      Learners::key_of(traits), [&] { return std::make_shared<BackgroundRace>(spec, measured_library()); });
+      shortest_of(traits), [&] { return std::make_shared<BackgroundRace>(spec, measured_library()); });
   if (race == nullptr) return {};
   const bool was_due = race->wants_agreement();
   const BackgroundRace::Turn turn = race->next();
@@ -94,31 +92,24 @@ void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& s
   if (!state.learners().wants_agreement_on_races()) return;
   // Later jobs must know this before their first non-blocking call, too.
   known_fabric(state, traits, spec, comm);
-  std::vector<std::pair<Learners::Key, std::shared_ptr<BackgroundRace>>> due;
+  std::vector<std::pair<CallTraits, std::shared_ptr<BackgroundRace>>> due;
   std::vector<double> figures;
-  for (const auto& [key, race] : state.learners().races()) {
+  for (const auto& [kind, race] : state.learners().races()) {
     if (!race->wants_agreement()) continue;
-    due.emplace_back(key, race);
-    const BackgroundRace::Figures own = race->figures();
+    due.emplace_back(kind, race);
+    const std::vector<double> own = race->figures();
     figures.insert(figures.end(), own.begin(), own.end());
   }
-  const AwaitedCall awaited(state, traits, spec);
-  const BlockedScope elsewhere;
-  if (mpi.Allreduce(mpi.in_place, figures.data(), static_cast<int>(figures.size()), mpi.double_, mpi.max,
-                    comm) != MPI_SUCCESS) {
-    return;
-  }
-  auto next = figures.begin();
-  for (const auto& [key, race] : due) {
-    BackgroundRace::Figures maxima{};
-    std::copy_n(next, maxima.size(), maxima.begin());
-    next += static_cast<std::ptrdiff_t>(maxima.size());
-    race->agree(maxima);
+  if (!agree_on_greatest(figures, state, traits, spec, comm)) return;
+  std::span<const double> next = figures;
+  for (const auto& [kind, race] : due) {
+    race->agree(next.first(BackgroundRace::measured_calls));
+    next = next.subspan(BackgroundRace::measured_calls);
     const auto outcome = race->outcome();
     if (!outcome) continue;
     state.learners().forget_due_race();
-    if (state.rank() != 0 || !key.may_be_kept()) continue;
-    note_decision({.kind = kind_of(key.traits(), state.topology(), Form::non_blocking),
+    if (state.rank() != 0 || !may_be_kept(kind)) continue;
+    note_decision({.kind = kind_of(kind, state.topology(), Form::non_blocking),
                    .spec = kept(outcome->spec),
                    .gain = outcome->gain,
                    .seconds = 0,

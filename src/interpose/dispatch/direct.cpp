@@ -156,15 +156,18 @@ Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_C
   const bool is_decided = call != nullptr && session.due_races.load(std::memory_order_relaxed) == 0 &&
                           session.program_forced(key.collective) == nullptr && !known->state->native_only();
   if (!is_decided) return {};
-  ShortRace* race = call->race;
+  Race* race = call->race;
   if (race != nullptr && race->wants_agreement()) return {};
-  const bool races = race != nullptr && !race->is_quiet();
-  const bool is_native = race != nullptr && race->next() == ShortRace::Side::native;
+  const bool races = race != nullptr && race->quiet() == 0;
+  const bool is_native = race != nullptr && race->next() == Race::Side::defender;
   if (!is_native && (call->execution == nullptr || concerns_device(input, output))) return {};
   if (race != nullptr && !races) race->pass();
   if (is_native) {
     Repetition again{.is_known = true};
-    if (races) again.learning = std::make_shared<LearningCall>(known->state->shared_from_this(), *race);
+    if (races) {
+      again.learning = std::make_shared<LearningCall>(known->state->shared_from_this(),
+                                                      [race](double seconds) { race->count(seconds); });
+    }
     return again;
   }
   // Times of some calls stand for all, since a look at the clock takes as long as a part of the call.

@@ -18,12 +18,6 @@
 
 namespace stretto {
 
-/// Returns the learner's part of a call from which something is learned, or nullptr. May replace the
-/// choice's spec.
-std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
-                                           const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
-                                           Choice& choice);
-
 /// Gets all that a call by `spec` needs of the communicator. Waits for other ranks if the call may.
 /// Returns false, on all ranks alike, if that is not available.
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Form form);

@@ -151,11 +151,6 @@ const std::optional<MeasuredNetwork>& measured_network(Communicator& state, cons
   return state.fabric()->measured();
 }
 
-CallTraits longest_of(CallTraits traits) {
-  traits.bytes = 2 * std::bit_floor(traits.bytes) - 1;
-  return traits;
-}
-
 CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form) {
   return {.nodes = topology.nodes,
           .min_ppn = topology.min_ppn,

@@ -24,9 +24,6 @@ const std::optional<MeasuredNetwork>& measured_network(Communicator& state, cons
 /// Gives all ranks of `comm` the text of its rank 0. Returns whether it has arrived.
 bool send_from_rank_0(std::string& text, MPI_Comm comm);
 
-/// Returns the longest call of its size class: what is chosen for the class must serve it, too.
-CallTraits longest_of(CallTraits traits);
-
 CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form);
 
 /// Keeps a decision for communicators that are made later, and for the next job. To be called on rank 0 of a

@@ -2,18 +2,16 @@
 #include "interpose/dispatch/online.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/agreement.hpp"
+#include "interpose/dispatch/background.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/learning/learners.hpp"
-#include "interpose/operations/operation.hpp"
-#include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
 #include "text/size.hpp"
@@ -28,34 +26,10 @@ constexpr std::size_t most_modelled = 6;
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr std::uint64_t short_calls_before_probe = 8;
 
-/// Makes figures the greatest of all ranks. Returns false after an error, which the program's handler has
-/// got; the call that follows meets it as well.
-///
-/// All ranks get here in the same call, because a learner and a race depend only on the sequence of calls and
-/// on what was agreed on. So the library's blocking allreduce on the program's communicator is in the same
-/// order on all ranks: MPI requires that order for this call, and for everything that the program has
-/// started on the communicator before. Meanwhile the helper thread advances what is outstanding, as in a
-/// call that the library carries out.
-template <typename Figures>
-bool agree_on_greatest(Figures& figures, const Communicator& state, const CallTraits& traits,
-                       const Spec& spec, MPI_Comm comm) {
-  const AwaitedCall awaited(state, traits, spec);
-  const BlockedScope elsewhere;
-  return mpi.Allreduce(mpi.in_place, figures.data(), static_cast<int>(figures.size()), mpi.double_, mpi.max,
-                       comm) == MPI_SUCCESS;
-}
-
-void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
-           MPI_Comm comm) {
-  const double began = seconds_now();
-  Learner::Figures figures = learner.figures();
-  if (agree_on_greatest(figures, state, traits, spec, comm)) learner.agree(figures, seconds_now() - began);
-}
-
 /// What an earlier job, or another communicator of this one, has found; nullptr if nothing fits.
 const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
                               MPI_Comm comm) {
-  if (!Learners::key_of(traits).may_be_kept()) return nullptr;
+  if (!may_be_kept(traits)) return nullptr;
   const Decision* decision =
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
   if (decision == nullptr) return nullptr;
@@ -73,7 +47,7 @@ struct Expected {
 Expected expected_of(Communicator& state, const CallTraits& least, const Spec& spec, MPI_Comm comm) {
   const std::optional<MeasuredNetwork>& network = measured_network(state, least, spec, comm);
   // The model knows equal blocks.
-  if (!network || !Learners::key_of(least).may_be_kept()) return {};
+  if (!network || !may_be_kept(least)) return {};
   std::string text;
   if (state.rank() == 0) {
     const CallTraits longest = longest_of(least);
@@ -105,8 +79,7 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
 /// What decides about a kind of calls, from its first call on this communicator.
 KindLearner make_learner(Communicator& state, const CallTraits& traits, const Choice& choice, MPI_Comm comm) {
   const Spec& spec = choice.spec;
-  CallTraits least = traits;
-  least.bytes = std::bit_floor(traits.bytes);
+  const CallTraits least = shortest_of(traits);
   const Candidate native{};
   // A table is what the user wants.
   const bool tuned = choice.source == Source::table;
@@ -151,27 +124,14 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
          state.learners().count_short_call() <= short_calls_before_probe;
 }
 
-/// Whether a race decides about a call, if the choice is not `native`.
-bool may_race(const Communicator& state, const CallTraits& traits, const Choice& choice) {
-  const Settings& settings = session.settings;
-  if (settings.online != Online::guard || settings.check || !is_short(state, traits)) return false;
-  const bool keeps_bits = settings.reproducible && is_reduction(traits.collective);
-  return !keeps_bits && choice.source == Source::rule;
-}
-
-/// What is worth a race for calls that usually move so many bytes on a rank; `native` if nothing is.
-Spec propose_for_lengths(const Communicator& state, CallTraits traits, double usual_bytes) {
-  traits.bytes = static_cast<std::size_t>(usual_bytes) / 2;  // what is sent is also received
-  const Spec spec =
-      choose_for_lengths(shape_of(traits, state.topology(), Form::blocking, session.shares_memory));
-  return find_misfit(spec, traits, state.topology()).empty() ? spec : Spec{};
-}
-
 /// Agrees with the other ranks where that is due, and keeps what was decided.
 void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Choice& choice,
                   MPI_Comm comm) {
   if (!kind.learner.wants_agreement()) return;
-  agree(kind.learner, state, traits, choice.spec, comm);
+  const double began = seconds_now();
+  std::vector<double> figures = kind.learner.figures();
+  if (agree_on_greatest(figures, state, traits, choice.spec, comm))
+    kind.learner.agree(figures, seconds_now() - began);
   if (kind.learner.take_change()) {
     // On another network, other specs are worth trying.
     state.forget_fabric();
@@ -181,7 +141,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
     kind = std::move(again);
   }
   const auto news = kind.learner.take_news();
-  if (!news || !Learners::key_of(traits).may_be_kept() || state.rank() != 0) return;
+  if (!news || !may_be_kept(traits) || state.rank() != 0) return;
   note_decision({.kind = kind_of(traits, state.topology(), Form::blocking),
                  .spec = news->spec,
                  .gain = news->gain,
@@ -192,99 +152,58 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
 
 }  // namespace
 
-Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice) {
-  Spec& spec = choice.spec;
+std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& state,
+                                          const CallTraits& traits, MPI_Comm comm, Choice& choice) {
   if (session.settings.online == Online::freeze) {
-    use_what_is_known(state, traits, comm, choice);
+    use_what_is_known(*state, traits, comm, choice);
     return nullptr;
   }
-  const Learners::Key key = Learners::key_of(traits);
-  KindLearner* kind = state.learners().find(key);
+  const CallTraits shortest = shortest_of(traits);
+  KindLearner* kind = state->learners().find(shortest);
   if (kind == nullptr) {
-    if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr)
+    if (is_too_early(*state, traits, choice.spec) &&
+        find_decision(*state, traits, choice.spec, comm) == nullptr) {
       return nullptr;
-    kind = state.learners().add(key, [&] { return make_learner(state, traits, choice, comm); });
+    }
+    kind = state->learners().add(shortest, [&] { return make_learner(*state, traits, choice, comm); });
   }
   if (kind == nullptr) {
-    spec = state.learners().decided_for_another_root(key);
+    choice.spec = state->learners().decided_for_another_root(shortest);
     return nullptr;
   }
-  agree_if_due(*kind, state, traits, choice, comm);
+  agree_if_due(*kind, *state, traits, choice, comm);
   Learner& learner = kind->learner;
   const Spec* other = learner.begin(traits.bytes);
   if (other == nullptr && kind->known) other = &*kind->known;
-  if (other != nullptr) spec = *other;
-  return learner.wants_time() ? &learner : nullptr;
+  if (other != nullptr) choice.spec = *other;
+  if (!learner.wants_time()) return nullptr;
+  return std::make_shared<LearningCall>(state, [&learner](double seconds) { learner.end(seconds); });
+}
+
+std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
+                                           const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
+                                           Choice& choice) {
+  if (asked.form != Form::blocking || !traits.understood || traits.is_own || state->native_only())
+    return nullptr;
+  if (asked.forced) return nullptr;
+  agree_on_races(*state, traits, choice.spec, comm);
+  if (has_private_lengths(traits.collective))
+    return race_by_lengths(state, traits, asked.private_bytes, comm, choice);
+  // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight on.
+  if (traits.bytes < session.online_floor(traits.collective) || is_short(*state, traits))
+    return race_short_call(state, traits, asked, comm, choice);
+  if (session.program_forced(traits.collective) != nullptr) return nullptr;
+  return ask_learner(state, traits, comm, choice);
 }
 
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits, const Choice& choice) {
   if (choice.source == Source::user || choice.source == Source::none) return std::nullopt;
   if (may_race(state, traits, choice)) {
-    const ShortRace& race = state.learners().short_race(traits);
-    return race.winner() == ShortRace::Side::native ? std::optional(Spec{}) : std::nullopt;
+    const Race& race = state.learners().short_race(traits);
+    return race.winner() == Race::Side::defender ? std::optional(Spec{}) : std::nullopt;
   }
-  const KindLearner* kind = state.learners().find(Learners::key_of(traits));
+  const KindLearner* kind = state.learners().find(shortest_of(traits));
   return kind == nullptr ? std::nullopt : std::optional(kind->learner.in_force());
-}
-
-bool is_short(const Communicator& state, const CallTraits& traits) {
-  if (state.native_only()) return false;
-  if (traits.collective == Collective::barrier) return true;
-  if (state.topology().nodes != 1) return false;
-  std::size_t floor = session.learning_floor_inside_node(traits.collective);
-  // Ranks that know the communicator pass shorter calls of these straight on (is_small), and others do not.
-  if (is_reduction(traits.collective) || traits.collective == Collective::bcast)
-    floor = std::max(floor,
-                     session.floor_inside_node(traits.collective, Form::blocking, state.topology().ranks()));
-  return traits.bytes < floor;
-}
-
-ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Choice& choice,
-                           MPI_Comm comm) {
-  if (!may_race(state, traits, choice)) return nullptr;
-  ShortRace& race = state.learners().short_race(traits);
-  if (race.wants_agreement()) {
-    ShortRace::Figures figures = race.figures();
-    if (agree_on_greatest(figures, state, traits, choice.spec, comm)) race.agree(figures);
-  }
-  return &race;
-}
-
-bool pass_to_library(Communicator& state, Collective collective) {
-  if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
-  LengthRace& race = state.learners().length_race(collective);
-  if (!race.is_quiet() || !race.winner().is_pass_through()) return false;
-  race.pass();
-  return true;
-}
-
-LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice) {
-  if (!session.races_lengths || choice.source != Source::rule) return nullptr;
-  LengthRace& race = state.learners().length_race(traits.collective);
-  if (race.wants_agreement()) {
-    LengthRace::Figures figures = race.figures();
-    if (!agree_on_greatest(figures, state, traits, choice.spec, comm)) return nullptr;
-    race.agree(figures);
-    if (race.wants_spec()) race.propose(propose_for_lengths(state, traits, race.usual_bytes()));
-  }
-  choice.spec = race.next();
-  return &race;
-}
-
-LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)
-    : state_(std::move(state)), learner_(&learner), began_(seconds_now()) {}
-
-LearningCall::LearningCall(std::shared_ptr<Communicator> state, ShortRace& race)
-    : state_(std::move(state)), race_(&race), began_(seconds_now()) {}
-
-LearningCall::LearningCall(std::shared_ptr<Communicator> state, LengthRace& race, std::size_t private_bytes)
-    : state_(std::move(state)), length_race_(&race), private_bytes_(private_bytes), began_(seconds_now()) {}
-
-LearningCall::~LearningCall() {
-  const double seconds = seconds_now() - began_;
-  if (learner_ != nullptr) learner_->end(seconds);
-  if (race_ != nullptr) race_->count(seconds);
-  if (length_race_ != nullptr) length_race_->count(static_cast<double>(private_bytes_), seconds);
 }
 
 void begin_online() {

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/learning/learners.hpp"
 
-#include <bit>
-#include <optional>
-
 #include "interpose/session/session.hpp"
 
 namespace stretto {
-Learners::Key Learners::key_of(const CallTraits& traits) {
-  return {.collective = traits.collective,
-          .bytes = std::bit_floor(traits.bytes),
-          .commutative = traits.commutative,
-          .in_place = traits.in_place,
-          .has_dominant_node = traits.has_dominant_node,
-          .root = has_root(traits.collective) ? traits.root : 0};
-}
 
 Learners::~Learners() {
   session.due_races -= due_races_;
@@ -45,16 +34,13 @@ bool Learners::wants_agreement_on_races() {
   return true;
 }
 
-Spec Learners::decided_for_another_root(const Key& key) const {
-  Key first = key;
-  first.root = 0;
-  for (auto other = learners_.lower_bound(first); other != learners_.end(); ++other) {
-    Key its = other->first;
-    its.root = 0;
-    if (its != first) break;
-    const auto& [learner, known] = other->second;
-    if (const auto outcome = learner.outcome()) return outcome->spec;
-    if (known) return *known;
+Spec Learners::decided_for_another_root(const CallTraits& kind) const {
+  for (const auto& [other, learned] : learners_) {
+    CallTraits from_this_root = other;
+    from_this_root.root = kind.root;
+    if (from_this_root != kind) continue;
+    if (const auto outcome = learned.learner.outcome()) return outcome->spec;
+    if (learned.known) return *learned.known;
   }
   return {};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,7 +14,8 @@
 #include "learn/races/background_race.hpp"
 #include "learn/races/learner.hpp"
 #include "learn/races/length_race.hpp"
-#include "learn/races/short_race.hpp"
+#include "learn/races/policies.hpp"
+#include "learn/races/race.hpp"
 
 namespace stretto {
 
@@ -35,53 +35,28 @@ class Learners {
   Learners& operator=(const Learners&) = delete;
   ~Learners();
 
-  /// What makes calls a kind.
-  struct Key {
-    Collective collective = Collective::allreduce;
-    std::size_t bytes = 0;  // rounded down to a power of two
-    bool commutative = true;
-    InPlaceEverywhere in_place = {};
-    bool has_dominant_node = false;
-    int root = 0;
+  // A kind is named by its shortest call (shortest_of()).
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
-    friend auto operator<=>(const Key&, const Key&) = default;
-
-    /// Whether later jobs may use what is learned: what they find does not distinguish operations that
-    /// commute, nor equal blocks, from others.
-    [[nodiscard]] bool may_be_kept() const { return commutative && !has_dominant_node; }
-    /// The traits of its shortest calls.
-    [[nodiscard]] CallTraits traits() const {
-      return {.collective = collective,
-              .bytes = bytes,
-              .root = root,
-              .commutative = commutative,
-              .in_place = in_place,
-              .has_dominant_node = has_dominant_node};
-    }
-  };
-  static Key key_of(const CallTraits& traits);
-
-  /// Returns the learner of this key; nullptr if there is none.
-  KindLearner* find(const Key& key) {
-    const auto found = learners_.find(key);
+  /// Returns the learner of a kind; nullptr if there is none.
+  KindLearner* find(const CallTraits& kind) {
+    const auto found = learners_.find(kind);
     return found == learners_.end() ? nullptr : &found->second;
   }
   /// Adds a learner, what make() returns, and returns it; nullptr if there is no room for another one.
   template <typename Make>
-  KindLearner* add(const Key& key, const Make& make) {
-    return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
+  KindLearner* add(const CallTraits& kind, const Make& make) {
+    return learners_.size() == most_learners ? nullptr : &learners_.emplace(kind, make()).first->second;
   }
 
-  /// Returns the race of non-blocking calls of this key. If there is none, it takes what make() returns; if
+  /// Returns the race of non-blocking calls of a kind. If there is none, it takes what make() returns; if
   /// there is no room for another one, the result is nullptr.
   template <typename Make>
-  std::shared_ptr<BackgroundRace> find_or_add_race(const Key& key, const Make& make) {
-    const auto found = races_.find(key);
+  std::shared_ptr<BackgroundRace> find_or_add_race(const CallTraits& kind, const Make& make) {
+    const auto found = races_.find(kind);
     if (found != races_.end()) return found->second;
-    return races_.size() == most_learners ? nullptr : races_.emplace(key, make()).first->second;
+    return races_.size() == most_learners ? nullptr : races_.emplace(kind, make()).first->second;
   }
-  [[nodiscard]] const std::map<Key, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
+  [[nodiscard]] const std::map<CallTraits, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
   /// The network has changed: the next calls are compared anew.
   void forget_races();
   /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks,
@@ -95,8 +70,11 @@ class Learners {
   std::uint64_t count_short_call() { return ++short_calls_; }
 
   /// Returns the race of calls of so many bytes, rounded down to a power of two.
-  ShortRace& short_race(const CallTraits& traits) {
-    return short_races_[{traits.collective, std::bit_width(traits.bytes)}];
+  Race& short_race(const CallTraits& traits) {
+    return short_races_
+        .try_emplace({traits.collective, std::bit_width(traits.bytes)}, policies::short_calls,
+                     policies::rest_of_short_calls)
+        .first->second;
   }
 
   /// Returns the race of calls whose lengths only two ranks know.
@@ -104,16 +82,16 @@ class Learners {
 
   /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
   /// nothing was.
-  [[nodiscard]] Spec decided_for_another_root(const Key& key) const;
+  [[nodiscard]] Spec decided_for_another_root(const CallTraits& kind) const;
 
  private:
   /// Each learner spends a share of the time of its own calls only, but a program may use any number of
   /// roots.
   static constexpr std::size_t most_learners = 256;
 
-  std::map<Key, KindLearner> learners_;
-  std::map<Key, std::shared_ptr<BackgroundRace>> races_;
-  std::map<std::pair<Collective, int>, ShortRace> short_races_;
+  std::map<CallTraits, KindLearner> learners_;
+  std::map<CallTraits, std::shared_ptr<BackgroundRace>> races_;
+  std::map<std::pair<Collective, int>, Race> short_races_;
   std::map<Collective, LengthRace> length_races_;
   int due_races_ = 0;
   std::uint64_t blocking_calls_ = 0;  // since a race became due

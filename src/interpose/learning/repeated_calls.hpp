@@ -10,7 +10,7 @@
 #include "engine/execution/direct_execution.hpp"
 #include "interpose/session/call_counter.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "learn/races/short_race.hpp"
+#include "learn/races/race.hpp"
 #include "learn/races/streaming_race.hpp"
 #include "mpi/mpi.hpp"
 #include "select/spec.hpp"
@@ -36,7 +36,7 @@ struct RepeatedCall {
   CallKey key;
   CallTraits traits;
   Spec spec;
-  ShortRace* race = nullptr;  // nullptr: always by the spec
+  Race* race = nullptr;  // nullptr: always by the spec
   CallCounter* counter = nullptr;
   std::unique_ptr<DirectExecution> execution = nullptr;  // from the first call by the spec on
   StreamingRace* streaming = nullptr;                    // the communicator's; nullptr: it is too short

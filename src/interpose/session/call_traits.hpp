@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <string_view>
@@ -61,7 +62,33 @@ struct CallTraits {
   bool has_dominant_node = false;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
+
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
+  friend auto operator<=>(const CallTraits&, const CallTraits&) = default;
 };
+
+/// Calls are learnt from by kind: those of up to twice as many bytes are alike. Returns the shortest call of
+/// a kind, which stands for it,
+inline CallTraits shortest_of(const CallTraits& traits) {
+  return {.collective = traits.collective,
+          .bytes = std::bit_floor(traits.bytes),
+          .root = has_root(traits.collective) ? traits.root : 0,
+          .commutative = traits.commutative,
+          .in_place = traits.in_place,
+          .has_dominant_node = traits.has_dominant_node};
+}
+
+/// and the longest one: what is chosen for the kind must serve it, too.
+inline CallTraits longest_of(CallTraits traits) {
+  traits.bytes = 2 * std::bit_floor(traits.bytes) - 1;
+  return traits;
+}
+
+/// Whether later jobs may use what is learned from a call: what they find does not distinguish operations
+/// that commute, nor equal blocks, from others.
+inline bool may_be_kept(const CallTraits& traits) {
+  return traits.commutative && !traits.has_dominant_node;
+}
 
 /// Returns what the rule chooses by.
 inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Form form, bool shares_memory) {

@@ -6,7 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "learn/races/policies.hpp"
+#include "learn/races/trial.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -21,10 +25,7 @@ namespace stretto {
 /// all ranks, all ranks change together.
 class BackgroundRace {
  public:
-  static constexpr std::size_t measured_calls = 16;
-  /// [call] of the slowest rank; `unfinished` if it has not ended on a rank.
-  using Figures = std::array<double, measured_calls>;
-  static constexpr double unfinished = 1e300;
+  static constexpr std::size_t measured_calls = policies::background[0].turns.size();
 
   BackgroundRace(Spec choice, Spec library);
 
@@ -41,8 +42,9 @@ class BackgroundRace {
 
   /// Whether all calls that are measured have been started, and nothing is decided: the same on all ranks.
   [[nodiscard]] bool wants_agreement() const { return started_ >= measured_calls && !winner_; }
-  [[nodiscard]] Figures figures() const;
-  void agree(const Figures& maxima);
+  [[nodiscard]] std::vector<double> figures() const;
+  /// `agreed`: the greatest ones. Decides nothing if a call has not ended on a rank.
+  void agree(std::span<const double> agreed);
 
   struct Outcome {
     Spec spec;
@@ -52,8 +54,9 @@ class BackgroundRace {
   [[nodiscard]] std::optional<Outcome> outcome() const { return winner_; }
 
  private:
-  Spec choice_;
-  Spec library_;
+  Spec choice_;   // the challenger
+  Spec library_;  // the defender
+  Trial trial_{policies::background};
   std::size_t started_ = 0;
   std::array<std::atomic<double>, measured_calls> seconds_;
   std::optional<Outcome> winner_;

@@ -2,6 +2,7 @@
 #include "learn/races/learner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace stretto {
@@ -42,6 +43,17 @@ constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 /// No call takes longer than this.
 constexpr double longest_call = 86400;
 
+/// Of figures(), before those of the duel.
+constexpr std::size_t own_figures = 5;
+
+std::span<const Stage> stages_of(bool by_native, bool is_rematch, bool are_long) {
+  using namespace policies;
+  if (is_rematch && by_native) return are_long ? long_rematch_with_native : rematch_with_native;
+  if (is_rematch) return are_long ? long_rematch : rematch;
+  if (by_native) return are_long ? long_duel_with_native : duel_with_native;
+  return are_long ? long_duel : duel;
+}
+
 /// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them
 /// would find another maximum.
 double measured(double seconds) {
@@ -65,7 +77,7 @@ Learner::Learner(const Spec& standing, Standing known, const std::vector<Candida
   for (std::size_t arm = 1; arm < arms_.size(); ++arm) {
     if (arm != native) challengers_.push_back(arm);
   }
-  challenge(0, known == Standing::modelled ? Duel::Side::challenger : Duel::Side::defender);
+  challenge(0, known == Standing::modelled ? Side::challenger : Side::defender);
 }
 
 /// Returns the number of arms if there is none.
@@ -89,7 +101,7 @@ void Learner::settle_promise(double seconds) {
   const double least = least_per_byte_ * static_cast<double>(current_bytes_);
   const std::size_t native = find_native();
   const bool is_near = seconds >= below_least * least && seconds <= near_least * least;
-  counts_as_long_ = is_near || seconds >= Duel::long_seconds;
+  counts_as_long_ = is_near || seconds >= policies::long_seconds;
   if (!is_near) {
     incumbent_ = native;
     watch_.forget();
@@ -112,40 +124,38 @@ bool Learner::wants_agreement() const {
   return duel_ ? duel_->wants_agreement() : calls_ >= next_watch_;
 }
 
-Learner::Figures Learner::figures() const {
+std::vector<double> Learner::figures() const {
   // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
   // would have waited in the next call as well. So the minimum counts.
   const Recent recent = watch_.recent();
   // Those that were not timed took as long as the others.
   const double all_calls =
       timed_ > 0 ? sum_ * static_cast<double>(calls_ - timed_since_) / static_cast<double>(timed_) : 0;
-  Figures all{all_calls, -own_agreement_, recent.fast, recent.usual, recent.slow};
-  if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
+  std::vector<double> all{all_calls, -own_agreement_, recent.fast, recent.usual, recent.slow};
+  if (duel_) std::ranges::copy(duel_->figures(), std::back_inserter(all));
   return all;
 }
 
-void Learner::agree(const Figures& maxima, double seconds) {
-  const Recent recent{.fast = maxima[2], .usual = maxima[3], .slow = maxima[4]};
-  ledger_.add_calls(maxima[0], calls_ - timed_since_);
+void Learner::agree(std::span<const double> agreed, double seconds) {
+  const Recent recent{.fast = agreed[2], .usual = agreed[3], .slow = agreed[4]};
+  ledger_.add_calls(agreed[0], calls_ - timed_since_);
   // The call that has just ended is counted with the next ones.
-  ledger_.add_agreement(std::max(-maxima[1], 0.0));
+  ledger_.add_agreement(std::max(-agreed[1], 0.0));
   sum_ = 0;
   timed_ = 0;
   timed_since_ = calls_;
   own_agreement_ = measured(seconds);
   if (is_on_trust_) {
-    settle_promise(maxima[0]);
+    settle_promise(agreed[0]);
     return;
   }
   if (duel_) {
-    Duel::Times times{};
-    std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
-    const Duel::Verdict verdict = duel_->agree(times);
-    const double of_defender = duel_->time_of(Duel::Side::defender);
+    const Trial::Verdict verdict = duel_->agree(agreed.subspan(own_figures));
+    const double of_defender = duel_->time_of(Side::defender);
     if (watch_.is_surprised_by(of_defender, duel_bytes_)) {
       // The rematch, or the challenger, waits until that is clear.
       next_watch_ = calls_ + Watch::window;
-      if (!duel_->is_rematch()) {
+      if (!is_rematch_) {
         challengers_.insert(challengers_.begin(), challenger_);
         challenge_at_ = next_watch_;
       }
@@ -155,15 +165,16 @@ void Learner::agree(const Figures& maxima, double seconds) {
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
     // One that seems as fast costs nothing.
     const bool is_too_dear = !is_native(challenger_) && duel_->lost_after_next_stage() > std::max(left, 0.0);
-    if (verdict == Duel::Verdict::open && !is_too_dear) return;
-    end_duel(verdict == Duel::Verdict::challenger);
+    if (verdict == Trial::Verdict::open && !is_too_dear) return;
+    end_duel(verdict == Trial::Verdict::challenger);
   }
   if (calls_ >= next_watch_) watch(recent);
   if (!duel_) is_settled_ = ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch;
 }
 
-void Learner::challenge(std::size_t arm, Duel::Side first, Duel::Kind kind) {
-  duel_.emplace(is_native(arm), are_long(), first, kind);
+void Learner::challenge(std::size_t arm, Side first, bool is_rematch) {
+  duel_.emplace(stages_of(is_native(arm), is_rematch, are_long()), first);
+  is_rematch_ = is_rematch;
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;
@@ -183,7 +194,7 @@ void Learner::end_duel(bool challenger_won) {
     } else if (challenger_won) {
       gain_ *= ratio;
     }
-    decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
+    decided_seconds_ = duel_->time_of(challenger_won ? Side::challenger : Side::defender);
     decided_bytes_ = duel_bytes_;
     // What was never compared with `native` is no news, as above.
     has_news_ = is_native(incumbent_) || gain_ > 0;
@@ -254,7 +265,7 @@ void Learner::begin_due_duel() {
     rematch_at_ += Learner::first_rematch;
     return;
   }
-  challenge(rival_, Duel::Side::defender, Duel::Kind::rematch);
+  challenge(rival_, Side::defender, true);
   rematch_after_ *= 2;
 }
 
@@ -346,7 +357,7 @@ std::size_t Learner::begin_duel_call(std::size_t bytes) {
   if (bytes != duel_bytes_) return incumbent_;
   duel_called_ = calls_;
   is_of_duel_ = true;
-  return duel_->next() == Duel::Side::challenger ? challenger_ : incumbent_;
+  return duel_->next() == Side::challenger ? challenger_ : incumbent_;
 }
 
 bool Learner::wants_time() const {

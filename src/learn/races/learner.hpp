@@ -2,14 +2,15 @@
 // Learns from the calls of a job which spec is fastest for them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "learn/races/duel.hpp"
 #include "learn/races/ledger.hpp"
+#include "learn/races/policies.hpp"
+#include "learn/races/trial.hpp"
 #include "learn/races/watch.hpp"
 #include "select/spec.hpp"
 
@@ -39,10 +40,6 @@ struct Candidate {
 /// that has changed, everything is found out anew.
 class Learner {
  public:
-  /// The measurements of one rank since the last agreement. The ranks agree on the maxima: the time of a
-  /// call is that of the slowest rank.
-  using Figures = std::array<double, 5 + Duel::most_times>;
-
   struct Outcome {
     Spec spec;
     double gain = 0;             // times faster than `native`; 0: not known
@@ -71,9 +68,11 @@ class Learner {
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
-  [[nodiscard]] Figures figures() const;
+  /// The measurements of this rank since the last agreement.
+  [[nodiscard]] std::vector<double> figures() const;
+  /// `agreed`: the greatest figures of all ranks, since the time of a call is that of the slowest one.
   /// `seconds` is the time of the agreement on this rank.
-  void agree(const Figures& maxima, double seconds);
+  void agree(std::span<const double> agreed, double seconds);
 
   /// The spec of the next call; nullptr for the standing choice. Call end() afterwards, with the call's time
   /// on this rank.
@@ -113,10 +112,12 @@ class Learner {
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
 
-  [[nodiscard]] bool are_long() const { return decided_seconds_ >= Duel::long_seconds || counts_as_long_; }
+  [[nodiscard]] bool are_long() const {
+    return decided_seconds_ >= policies::long_seconds || counts_as_long_;
+  }
   void settle_promise(double seconds);
-  void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
-                 Duel::Kind kind = Duel::Kind::first);
+  using Side = Trial::Side;
+  void challenge(std::size_t arm, Side first = Side::defender, bool is_rematch = false);
   void begin_due_duel();
   void plan_challenge();
   [[nodiscard]] double expected_seconds(std::size_t arm) const;
@@ -147,7 +148,8 @@ class Learner {
   bool is_on_trust_ = false;     // until the ranks have agreed on the first call
   bool counts_as_long_ = false;  // what the first call on trust has shown
 
-  std::optional<Duel> duel_;
+  std::optional<Trial> duel_;
+  bool is_rematch_ = false;
   std::size_t challenger_ = 0;
   std::vector<std::size_t> challengers_;  // the next ones
   std::uint64_t challenge_at_ = 0;        // number of the call from which on it may be allowed; 0: none

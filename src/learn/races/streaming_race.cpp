@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/races/streaming_race.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace stretto {
@@ -11,37 +10,25 @@ void StreamingRace::count(double seconds) {
     --quiet_;
     return;
   }
-  // A clock that jumps measures nothing.
-  double& best = best_.at(turn_ % ways_);
-  if (is_warm_ && seconds > 0) best = std::min(best, seconds);
-  ++turn_;
-  if (turn_ < (is_warm_ ? rounds * ways_ : ways_)) return;
-  turn_ = 0;
-  if (is_warm_) decide();
-  is_warm_ = true;
+  trial_.count(seconds);
+  if (!trial_.wants_agreement()) return;
+  const Trial::Verdict verdict = trial_.agree(trial_.figures());
+  if (verdict != Trial::Verdict::open) end_trial(verdict == Trial::Verdict::challenger);
 }
 
-void StreamingRace::decide() {
-  const std::array<double, ways> best = std::exchange(best_, none);
-  const auto* const fastest = std::min_element(best.begin(), best.begin() + ways_);
-  const auto way = static_cast<Way>(fastest - best.begin());
-  const bool is_faster = *fastest < margin * best.at(static_cast<std::size_t>(winner_));
-  if (is_faster && suspect_ != way) {
-    suspect_ = way;
-    return;  // once more
-  }
-  if (is_faster) {
-    winner_ = way;
+void StreamingRace::end_trial(bool challenger_won) {
+  calls_lost_ += trial_.calls_lost(challenger_won ? Trial::Side::defender : Trial::Side::challenger);
+  if (challenger_won) {
+    std::swap(winner_, challenger_);
     rest_.begin_anew();
   }
-  suspect_ = winner_;
-  // The calls of the losers, as if they were by the winner.
-  const double winners = best.at(static_cast<std::size_t>(winner_));
-  double lost = 0;
-  for (std::size_t i = 0; i < ways_; ++i) {
-    if (best.at(i) < never) lost += static_cast<double>(rounds) * (best.at(i) / winners - 1);
-  }
-  quiet_ = rest_.after(lost);
+  do {
+    challenger_ = static_cast<Way>((static_cast<std::size_t>(challenger_) + 1) % ways_);
+  } while (challenger_ == winner_);
+  trial_ = Trial(policies::streaming);
+  if (++trials_ < ways_ - 1) return;
+  trials_ = 0;
+  quiet_ = rest_.after(std::exchange(calls_lost_, 0));
 }
 
 }  // namespace stretto

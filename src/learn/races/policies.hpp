@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trials that there are (trial.hpp). In doubt the defender stays, so `native` defends itself against a
+// spec of Stretto, and challenges what is in force.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "learn/races/rest.hpp"
+#include "learn/races/trial.hpp"
+
+namespace stretto::policies {
+
+/// Calls of so many seconds are long: what the first one sets up is little beside them, and so is what the
+/// call before has left behind. One pair of them that differs by 1.3 times says enough.
+inline constexpr double long_seconds = 0.02;
+inline constexpr double plainly_longer = 1.3;
+
+// Blocking calls have duels (learner.hpp). Four calls tell what is hopeless. Then two calls by one side in a
+// row are as in a program that makes them all by that side, where a rank may run ahead of others.
+
+using DuelStages = std::array<Stage, 4>;
+
+inline constexpr DuelStages duel = {{
+    {.turns = "DCdc", .wins_below = 0.8, .wins_from = long_seconds, .loses_above = 1.5},
+    {.turns = "dc", .calls = 2, .loses_above = 1.25},
+    {.turns = "cd", .calls = 2, .wins_below = 0.8, .most_lost = 0, .loses_above = 1.1},
+    // One-sided error probability 5 %.
+    {.turns = "dccd", .calls = 2, .wins_below = 0.97, .most_lost = 1, .most_lost_if_plain = 5},
+}};
+
+/// `native` challenges a choice that was measured: that stays only if it seems as fast.
+inline constexpr DuelStages duel_with_native = {{
+    {.turns = "DCdc", .wins_below = 0.8, .wins_from = long_seconds, .loses_above = 1.5},
+    {.turns = "dc", .calls = 2, .loses_above = 1.25},
+    {.turns = "cd", .calls = 2, .wins_below = 0.97, .most_lost = 0, .loses_above = 1.1},
+    {.turns = "dccd", .calls = 2, .wins_below = 0.97},
+}};
+
+/// A rematch checks what was decided. There are many, so one needs more evidence, and a challenger is dropped
+/// as soon as it is not faster.
+inline constexpr DuelStages rematch = {{
+    {.turns = "DCdc", .loses_above = 1.15},
+    {.turns = "dc", .calls = 4, .counts = Stage::Counts::others, .loses_above = 1},
+    {.turns = "cd",
+     .calls = 4,
+     .counts = Stage::Counts::others,
+     .wins_below = 0.8,
+     .most_lost = 0,
+     .loses_above = 1},
+    {.turns = "dccd", .calls = 4, .counts = Stage::Counts::others, .wins_below = 0.94, .most_lost = 1},
+}};
+
+/// `native` gets a fair trial: no call may be slower than by it.
+inline constexpr DuelStages rematch_with_native = {{
+    {.turns = "DCdc", .loses_above = 1.5},
+    {.turns = "dc", .calls = 4, .counts = Stage::Counts::others, .loses_above = 1.25},
+    {.turns = "cd",
+     .calls = 4,
+     .counts = Stage::Counts::others,
+     .wins_below = 0.94,
+     .most_lost = 0,
+     .loses_above = 1.1},
+    {.turns = "dccd", .calls = 4, .counts = Stage::Counts::others, .wins_below = 0.94},
+}};
+
+/// The same of long calls: a pair of them may be enough. A rematch is not won by a single call, unless
+/// `native` wins.
+constexpr DuelStages of_long_calls(DuelStages stages, bool wins_at_once) {
+  stages[0] = {
+      .turns = "dc", .wins_below = wins_at_once ? 1 / plainly_longer : 0, .loses_above = plainly_longer};
+  return stages;
+}
+
+inline constexpr DuelStages long_duel = of_long_calls(duel, true);
+inline constexpr DuelStages long_duel_with_native = of_long_calls(duel_with_native, true);
+inline constexpr DuelStages long_rematch = of_long_calls(rematch, false);
+inline constexpr DuelStages long_rematch_with_native = of_long_calls(rematch_with_native, true);
+
+/// Calls that take a microsecond, inside a node: the library's and the spec's, in blocks by turns.
+inline constexpr std::array<Stage, 1> short_calls = {{
+    {.turns = "DCdcdcdcdcdc", .calls = 16, .counts = Stage::Counts::sum, .wins_below = 0.98},
+}};
+inline constexpr Rest::Limits rest_of_short_calls{
+    .share = 0.005, .first = 4096, .longest = std::uint64_t{1} << 22, .most = std::uint64_t{1} << 22};
+
+/// Calls whose lengths only pairs of ranks know. Turns of three and four calls, of which the first one does
+/// not count.
+inline constexpr std::array<Stage, 2> private_lengths = {{
+    {.turns = "DddCccCccDdd", .loses_above = 1.5},
+    {.turns = "DdddCcccCcccDdddDdddCcccCcccDdddDdddCcccCcccDddd", .wins_below = 0.97},
+}};
+inline constexpr Rest::Limits rest_of_private_lengths{
+    .share = 0.005, .first = 128, .longest = std::uint64_t{1} << 16, .most = std::uint64_t{1} << 16};
+
+/// Non-blocking calls: the library's and the choice's, two in a row. One-sided error probability 5 %.
+inline constexpr std::array<Stage, 1> background = {{
+    {.turns = "CCDDddccccddddcc", .wins_below = 0.97, .most_lost = 7},
+}};
+
+/// Ways to write long messages into shared memory. It must be faster in two stages.
+inline constexpr std::array<Stage, 2> streaming = {{
+    {.turns = "DCdcdc", .loses_above = 0.96},
+    {.turns = "cdcdcd", .wins_below = 0.96, .most_lost = 8},
+}};
+inline constexpr Rest::Limits rest_of_streaming{.share = 0.01, .first = 64, .longest = 1024, .most = 100'000};
+
+}  // namespace stretto::policies

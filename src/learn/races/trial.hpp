@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace stretto {
+
+/// A part of a trial: which side makes which call, and what the times of these calls decide.
+struct Stage {
+  /// A letter for each turn: `d` is the defender's, `c` the challenger's. The time of a capital's turn is no
+  /// measure: it makes schedules, buffers and connections, or meets ranks that the other side has left late.
+  std::string_view turns;
+
+  enum class Counts : std::uint8_t {
+    least,   // the fastest call of a turn: the first one also waits for ranks that are late
+    others,  // the mean of all but the first: some algorithms are slow in every third call
+    sum,     // all calls: each is too short for the clock
+  };
+  int calls = 1;  // in a row, of a turn
+  Counts counts = Counts::least;
+
+  static constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  /// The challenger wins if it takes less than this multiple of the defender's time (0: it cannot win yet),
+  double wins_below = 0;
+  /// if a call takes at least so many seconds,
+  double wins_from = 0;
+  /// and if it is the slower one in at most so many of all pairs of turns (Mann-Whitney).
+  std::size_t most_lost = any;
+  /// The same if it is plainly faster, so that one of its turns may be late. 0: as above.
+  std::size_t most_lost_if_plain = 0;
+  /// It loses if it takes more than this multiple, and its best turn, too. In the last stage it loses unless
+  /// it wins.
+  double loses_above = never;
+};
+
+/// Compares two ways to carry calls out, in the calls that the program makes anyway: the defender, which is
+/// in force, and a challenger. Races and duels differ by their stages (policies.hpp), by who agrees on the
+/// times and when, and by what follows from the verdict.
+///
+/// What it does depends only on the number of calls and on the times that are given to agree(). If these are
+/// the same on all ranks, so are its decisions.
+class Trial {
+ public:
+  enum class Side : std::uint8_t { defender, challenger };
+  enum class Verdict : std::uint8_t { open, defender, challenger };
+
+  /// A turn whose time was agreed on.
+  struct Turn {
+    int magnitude;  // of the bytes
+    double seconds;
+    bool is_measure;
+  };
+  using Turns = std::vector<Turn>;
+
+  /// `first`: who makes the first call. If it is the challenger, the sides of the first stage are exchanged.
+  explicit Trial(std::span<const Stage> stages, Side first = Side::defender);
+
+  /// The side of the next call. Call count() afterwards.
+  [[nodiscard]] Side next() const { return side_of(turn_); }
+  /// The side of a turn of the stage.
+  [[nodiscard]] Side side_of(std::size_t turn) const;
+  /// `bytes`: where the calls of a trial have several lengths, only those of the same magnitude are compared.
+  void count(double seconds, double bytes = 0);
+
+  /// Whether the calls of a stage have been made: times must be agreed on before the next call.
+  [[nodiscard]] bool wants_agreement() const { return turn_ == stage().turns.size(); }
+  /// What this rank has measured in the stage: the seconds of each turn, and then the bytes of each.
+  [[nodiscard]] std::vector<double> figures() const;
+  /// `agreed`: the greatest figures of all ranks, or those of this rank if others need not decide alike.
+  /// Without the bytes, all turns are compared.
+  Verdict agree(std::span<const double> agreed);
+
+  /// The time of the challenger as a multiple of the defender's; 0: not known.
+  [[nodiscard]] double ratio() const;
+  /// The median time of a side's turns; 0: not known.
+  [[nodiscard]] double time_of(Side side) const;
+  /// The seconds by which the challenger's calls were slower than as many of the defender's. What its first
+  /// call sets up is not counted, nor are ranks that come late.
+  [[nodiscard]] double lost() const;
+  /// The same after another stage, if the challenger goes on like its best turn.
+  [[nodiscard]] double lost_after_next_stage() const;
+  /// What the calls of the side that has lost cost, in calls by the other one.
+  [[nodiscard]] double calls_lost(Side loser) const;
+
+ private:
+  struct Calls {
+    Turns turns;
+    double number = 0;  // of calls, in these turns
+  };
+  using Statistic = double (*)(const Turns&);
+
+  [[nodiscard]] const Stage& stage() const { return stages_[stage_]; }
+  [[nodiscard]] bool is_last() const { return stage_ + 1 == stages_.size(); }
+  [[nodiscard]] const Calls& of(Side side) const { return sides_[static_cast<std::size_t>(side)]; }
+  [[nodiscard]] double compare(Statistic of_defender, Statistic of_challenger) const;
+  [[nodiscard]] std::size_t lost_pairs() const;
+  [[nodiscard]] Verdict judge() const;
+  void forget_other_turns();
+  void begin_next_stage();
+
+  std::span<const Stage> stages_;
+  Side first_;
+  std::size_t stage_ = 0;
+  std::size_t turn_ = 0;  // of the stage
+  int call_ = 0;          // of the turn
+  // Of this rank, by turn of the stage.
+  std::vector<double> seconds_;
+  std::vector<double> bytes_;
+  // What was agreed on, in the last stages whose turns are alike.
+  std::array<Calls, 2> sides_;
+  std::size_t last_stage_ = 0;  // of these
+  double lost_before_ = 0;      // in turns of another kind
+};
+
+}  // namespace stretto
