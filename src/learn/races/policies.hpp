@@ -17,13 +17,16 @@ namespace stretto::policies {
 inline constexpr double long_seconds = 0.02;
 inline constexpr double plainly_longer = 1.3;
 
+/// Of calls of so many seconds, four are enough if all of them say the same.
+inline constexpr double telling_seconds = 0.002;
+
 // Blocking calls have duels (learner.hpp). Four calls tell what is hopeless. Then two calls by one side in a
 // row are as in a program that makes them all by that side, where a rank may run ahead of others.
 
 using DuelStages = std::array<Stage, 4>;
 
 inline constexpr DuelStages duel = {{
-    {.turns = "DCdc", .wins_below = 0.8, .wins_from = long_seconds, .loses_above = 1.5},
+    {.turns = "DCdc", .wins_below = 0.8, .wins_from = telling_seconds, .loses_above = 1.5},
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
     {.turns = "cd", .calls = 2, .wins_below = 0.8, .most_lost = 0, .loses_above = 1.1},
     // One-sided error probability 5 %.
@@ -32,7 +35,7 @@ inline constexpr DuelStages duel = {{
 
 /// `native` challenges a choice that was measured: that stays only if it seems as fast.
 inline constexpr DuelStages duel_with_native = {{
-    {.turns = "DCdc", .wins_below = 0.8, .wins_from = long_seconds, .loses_above = 1.5},
+    {.turns = "DCdc", .wins_below = 0.8, .wins_from = telling_seconds, .loses_above = 1.5},
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
     {.turns = "cd", .calls = 2, .wins_below = 0.97, .most_lost = 0, .loses_above = 1.1},
     {.turns = "dccd", .calls = 2, .wins_below = 0.97},
