@@ -76,44 +76,63 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   return all;
 }
 
-/// What decides about a kind of calls, from its first call on this communicator.
-KindLearner make_learner(Communicator& state, const CallTraits& traits, const Choice& choice, MPI_Comm comm) {
-  const Spec& spec = choice.spec;
-  const CallTraits least = shortest_of(traits);
-  const Candidate native{};
-  // A table is what the user wants.
-  const bool tuned = choice.source == Source::table;
-  const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
-  if (decision == nullptr) {
-    Expected expected;
-    if (!tuned) expected = expected_of(state, least, spec, comm);
-    std::vector<Candidate>& modelled = expected.fastest;
-    if (modelled.empty()) {
-      const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
-      return {.learner = Learner(spec, known, {native})};
-    }
-    const Spec best = modelled.front().spec;
-    // The model may name `native`, too.
-    std::erase_if(modelled,
-                  [&](const Candidate& one) { return one.spec == best || one.spec == native.spec; });
-    modelled.insert(modelled.begin(), native);
-    KindLearner kind{.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
-    kind.learner.promise(expected.least_seconds, least.bytes);
-    return kind;
-  }
-  std::vector<Candidate> others{native};
-  if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec});
-  KindLearner kind{.learner = Learner(decision->spec, Learner::Standing::decided, others),
-                   .known = decision->spec};
-  kind.learner.expect(decision->seconds, decision->bytes);
-  return kind;
+/// A kind of calls of which nothing is known yet on this communicator.
+struct NewKind {
+  Communicator& state;
+  const CallTraits& traits;  // of its first call
+  const Choice& choice;      // before anything is learnt
+  MPI_Comm comm;
+
+  [[nodiscard]] const Decision* decision() const { return find_decision(state, traits, choice.spec, comm); }
+};
+
+/// `native` challenges whatever stands.
+Candidate native() {
+  return {};
 }
 
-/// Uses what earlier jobs have found.
-void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm comm, Choice& choice) {
-  if (choice.source == Source::table) return;
-  const Decision* decision = find_decision(state, traits, choice.spec, comm);
-  if (decision != nullptr) choice.spec = decision->spec;
+/// A table was measured on this cluster, and is what the user wants.
+std::optional<KindLearner> by_table(const NewKind& kind) {
+  if (kind.choice.source != Source::table) return std::nullopt;
+  return KindLearner{.learner = Learner(kind.choice.spec, Learner::Standing::proven, {native()})};
+}
+
+std::optional<KindLearner> by_earlier_jobs(const NewKind& kind) {
+  const Decision* decision = kind.decision();
+  if (decision == nullptr) return std::nullopt;
+  std::vector<Candidate> others{native()};
+  const Spec& spec = kind.choice.spec;
+  if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec});
+  KindLearner found{.learner = Learner(decision->spec, Learner::Standing::decided, others),
+                    .known = decision->spec};
+  found.learner.expect(decision->seconds, decision->bytes);
+  return found;
+}
+
+std::optional<KindLearner> by_model(const NewKind& kind) {
+  const CallTraits least = shortest_of(kind.traits);
+  auto [modelled, least_seconds] = expected_of(kind.state, least, kind.choice.spec, kind.comm);
+  if (modelled.empty()) return std::nullopt;
+  const Spec best = modelled.front().spec;
+  // The model may name `native`, too.
+  std::erase_if(modelled,
+                [&](const Candidate& one) { return one.spec == best || one.spec.is_pass_through(); });
+  modelled.insert(modelled.begin(), native());
+  KindLearner found{.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
+  found.learner.promise(least_seconds, least.bytes);
+  return found;
+}
+
+KindLearner by_rule(const NewKind& kind) {
+  return {.learner = Learner(kind.choice.spec, Learner::Standing::presumed, {native()})};
+}
+
+/// What stands for a kind of calls from its first call on: the word of the first who knows something.
+KindLearner make_learner(const NewKind& kind) {
+  for (const auto source : {by_table, by_earlier_jobs, by_model}) {
+    if (std::optional<KindLearner> found = source(kind)) return *std::move(found);
+  }
+  return by_rule(kind);
 }
 
 /// Whether the call is short, and one of the first: a program that makes only a few of these gains nothing
@@ -136,7 +155,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
     // On another network, other specs are worth trying.
     state.forget_fabric();
     state.learners().forget_races();
-    KindLearner again = make_learner(state, traits, choice, comm);
+    KindLearner again = make_learner({.state = state, .traits = traits, .choice = choice, .comm = comm});
     again.learner.take_over_losses(kind.learner);
     kind = std::move(again);
   }
@@ -154,18 +173,17 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
 
 std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& state,
                                           const CallTraits& traits, MPI_Comm comm, Choice& choice) {
+  const NewKind fresh{.state = *state, .traits = traits, .choice = choice, .comm = comm};
   if (session.settings.online == Online::freeze) {
-    use_what_is_known(*state, traits, comm, choice);
+    const Decision* known = choice.source == Source::table ? nullptr : fresh.decision();
+    if (known != nullptr) choice.spec = known->spec;
     return nullptr;
   }
   const CallTraits shortest = shortest_of(traits);
   KindLearner* kind = state->learners().find(shortest);
   if (kind == nullptr) {
-    if (is_too_early(*state, traits, choice.spec) &&
-        find_decision(*state, traits, choice.spec, comm) == nullptr) {
-      return nullptr;
-    }
-    kind = state->learners().add(shortest, [&] { return make_learner(*state, traits, choice, comm); });
+    if (is_too_early(*state, traits, choice.spec) && fresh.decision() == nullptr) return nullptr;
+    kind = state->learners().add(shortest, [&] { return make_learner(fresh); });
   }
   if (kind == nullptr) {
     choice.spec = state->learners().decided_for_another_root(shortest);
