@@ -16,7 +16,6 @@ TEST(Ledger, KnowsARecentCall) {
   EXPECT_DOUBLE_EQ(ledger.call(), 0.01);
   ledger.add_calls(0.24, 12);
   EXPECT_DOUBLE_EQ(ledger.call(), 0.02);
-  EXPECT_DOUBLE_EQ(ledger.seconds(), 0.36);
 }
 
 TEST(Ledger, TheFirst200CallsCountAtOnce) {

@@ -43,6 +43,9 @@ constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 /// No call takes longer than this.
 constexpr double longest_call = 86400;
 
+/// Calls in which a duel may wait for one of its size.
+constexpr std::uint64_t most_calls_for_pair = 64;
+
 /// Of figures(), before those of the duel.
 constexpr std::size_t own_figures = 5;
 
@@ -90,15 +93,13 @@ std::size_t Learner::find_native() const {
 void Learner::promise(double least, std::size_t bytes) {
   if (!duel_ || is_native(0) || least < least_on_trust || bytes == 0) return;
   least_per_byte_ = least / static_cast<double>(bytes);
-  is_on_trust_ = true;
   duel_.reset();
   incumbent_ = 0;
 }
 
 /// `seconds`: of the first call.
 void Learner::settle_promise(double seconds) {
-  is_on_trust_ = false;
-  const double least = least_per_byte_ * static_cast<double>(current_bytes_);
+  const double least = *std::exchange(least_per_byte_, {}) * static_cast<double>(current_bytes_);
   const std::size_t native = find_native();
   const bool is_near = seconds >= below_least * least && seconds <= near_least * least;
   counts_as_long_ = is_near || seconds >= policies::long_seconds;
@@ -108,8 +109,8 @@ void Learner::settle_promise(double seconds) {
     challenge(0);
     return;
   }
-  decided_seconds_ = model_scale_ = seconds;
-  decided_bytes_ = current_bytes_;
+  decided_.call_seconds = model_scale_ = seconds;
+  decided_.call_bytes = current_bytes_;
   is_measured_ = true;  // but no news: the next job may trust it as well, and compare it in the end
   watch_.expect(seconds, current_bytes_);
   if (seconds < at_least * least) challengers_.clear();
@@ -120,8 +121,8 @@ void Learner::settle_promise(double seconds) {
 
 bool Learner::wants_agreement() const {
   if (is_settled_) return false;
-  if (is_on_trust_) return calls_ > 0;
-  return duel_ ? duel_->wants_agreement() : calls_ >= next_watch_;
+  if (least_per_byte_) return calls_ > 0;
+  return duel_ ? duel_->trial.wants_agreement() : calls_ >= next_watch_;
 }
 
 std::vector<double> Learner::figures() const {
@@ -129,34 +130,31 @@ std::vector<double> Learner::figures() const {
   // would have waited in the next call as well. So the minimum counts.
   const Recent recent = watch_.recent();
   // Those that were not timed took as long as the others.
-  const double all_calls =
-      timed_ > 0 ? sum_ * static_cast<double>(calls_ - timed_since_) / static_cast<double>(timed_) : 0;
-  std::vector<double> all{all_calls, -own_agreement_, recent.fast, recent.usual, recent.slow};
-  if (duel_) std::ranges::copy(duel_->figures(), std::back_inserter(all));
+  const auto calls = static_cast<double>(calls_ - tally_.since);
+  const double all_calls = tally_.timed > 0 ? tally_.seconds * calls / static_cast<double>(tally_.timed) : 0;
+  std::vector<double> all{all_calls, -tally_.agreement, recent.fast, recent.usual, recent.slow};
+  if (duel_) std::ranges::copy(duel_->trial.figures(), std::back_inserter(all));
   return all;
 }
 
 void Learner::agree(std::span<const double> agreed, double seconds) {
   const Recent recent{.fast = agreed[2], .usual = agreed[3], .slow = agreed[4]};
-  ledger_.add_calls(agreed[0], calls_ - timed_since_);
+  ledger_.add_calls(agreed[0], calls_ - tally_.since);
   // The call that has just ended is counted with the next ones.
   ledger_.add_agreement(std::max(-agreed[1], 0.0));
-  sum_ = 0;
-  timed_ = 0;
-  timed_since_ = calls_;
-  own_agreement_ = measured(seconds);
-  if (is_on_trust_) {
+  tally_ = {.since = calls_, .agreement = measured(seconds)};
+  if (least_per_byte_) {
     settle_promise(agreed[0]);
     return;
   }
   if (duel_) {
-    const Trial::Verdict verdict = duel_->agree(agreed.subspan(own_figures));
-    const double of_defender = duel_->time_of(Side::defender);
-    if (watch_.is_surprised_by(of_defender, duel_bytes_)) {
+    const Trial::Verdict verdict = duel_->trial.agree(agreed.subspan(own_figures));
+    const double of_defender = duel_->trial.time_of(Side::defender);
+    if (watch_.is_surprised_by(of_defender, duel_->bytes)) {
       // The rematch, or the challenger, waits until that is clear.
       next_watch_ = calls_ + Watch::window;
-      if (!is_rematch_) {
-        challengers_.insert(challengers_.begin(), challenger_);
+      if (!duel_->is_rematch) {
+        challengers_.insert(challengers_.begin(), duel_->challenger);
         challenge_at_ = next_watch_;
       }
       duel_.reset();
@@ -164,7 +162,8 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
     }
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
     // One that seems as fast costs nothing.
-    const bool is_too_dear = !is_native(challenger_) && duel_->lost_after_next_stage() > std::max(left, 0.0);
+    const bool is_too_dear =
+        !is_native(duel_->challenger) && duel_->trial.lost_after_next_stage() > std::max(left, 0.0);
     if (verdict == Trial::Verdict::open && !is_too_dear) return;
     end_duel(verdict == Trial::Verdict::challenger);
   }
@@ -173,43 +172,45 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
 }
 
 void Learner::challenge(std::size_t arm, Side first, bool is_rematch) {
-  duel_.emplace(stages_of(is_native(arm), is_rematch, are_long()), first);
-  is_rematch_ = is_rematch;
-  challenger_ = arm;
-  duel_bytes_ = 0;
-  duel_called_ = calls_;
+  duel_ = Duel{.trial = Trial(stages_of(is_native(arm), is_rematch, are_long()), first),
+               .challenger = arm,
+               .is_rematch = is_rematch,
+               .last_call = calls_};
 }
 
 void Learner::end_duel(bool challenger_won) {
   count_won();
-  const double ratio = challenger_won && duel_->ratio() > 0 ? 1 / duel_->ratio() : duel_->ratio();
-  const std::size_t loser = challenger_won ? incumbent_ : challenger_;
-  if (challenger_won) incumbent_ = challenger_;
+  const Trial& trial = duel_->trial;
+  const std::size_t challenger = duel_->challenger;
+  const double ratio = challenger_won && trial.ratio() > 0 ? 1 / trial.ratio() : trial.ratio();
+  const std::size_t loser = challenger_won ? incumbent_ : challenger;
+  if (challenger_won) incumbent_ = challenger;
   if (ratio > 0) {
     is_measured_ = true;
     if (is_native(loser)) {
-      gain_ = ratio;
+      decided_.gain = ratio;
     } else if (is_native(incumbent_)) {
-      gain_ = 0;
+      decided_.gain = 0;
     } else if (challenger_won) {
-      gain_ *= ratio;
+      decided_.gain *= ratio;
     }
-    decided_seconds_ = duel_->time_of(challenger_won ? Side::challenger : Side::defender);
-    decided_bytes_ = duel_bytes_;
+    decided_.call_seconds = trial.time_of(challenger_won ? Side::challenger : Side::defender);
+    decided_.call_bytes = duel_->bytes;
     // What was never compared with `native` is no news, as above.
-    has_news_ = is_native(incumbent_) || gain_ > 0;
-    if (has_news_) arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
-    model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / arms_[loser].expected
-                                         : decided_seconds_ / arms_[incumbent_].expected;
+    has_news_ = is_native(incumbent_) || decided_.gain > 0;
+    if (has_news_) arms_[loser].slower = ratio * decided_.call_seconds / native_seconds();
+    model_scale_ = is_native(incumbent_) ? ratio * decided_.call_seconds / arms_[loser].expected
+                                         : decided_.call_seconds / arms_[incumbent_].expected;
   }
   // Calls by `native` take no longer than without Stretto.
-  if (!is_native(challenger_)) ledger_.lose(duel_->lost());
+  if (!is_native(challenger)) ledger_.lose(trial.lost());
   // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
-  const double expected = ratio > 0 ? watch_.expected(duel_bytes_) / (challenger_won ? ratio : 1) : 0;
-  std::erase(challengers_, challenger_);
+  const double expected = ratio > 0 ? watch_.expected(duel_->bytes) / (challenger_won ? ratio : 1) : 0;
+  const std::size_t bytes = duel_->bytes;
+  std::erase(challengers_, challenger);
   duel_.reset();
   watch_.forget();
-  if (expected > 0) watch_.expect(expected, duel_bytes_);
+  if (expected > 0) watch_.expect(expected, bytes);
   next_watch_ = calls_ + calls_between_watches();
   plan_rematch(ratio, loser);
   plan_challenge();
@@ -228,7 +229,7 @@ void Learner::plan_rematch(double ratio, std::size_t loser) {
 /// without Stretto. But of long calls there may be few.
 double Learner::lost_by_native() const {
   if (!are_long()) return 0;
-  return gain_ > 0 ? std::max(gain_ - 1, 0.0) : native_may_take - 1;
+  return decided_.gain > 0 ? std::max(decided_.gain - 1, 0.0) : native_may_take - 1;
 }
 
 /// Who challenges the incumbent in a rematch: `native`, or else the best of those that lost to it.
@@ -245,11 +246,11 @@ std::size_t Learner::find_rival(std::size_t loser) const {
 
 /// The time of a call by `native`, as far as it is known.
 double Learner::native_seconds() const {
-  return decided_seconds_ * (is_native(incumbent_) ? 1 : std::max(gain_, 1.0));
+  return decided_.call_seconds * (is_native(incumbent_) ? 1 : std::max(decided_.gain, 1.0));
 }
 
 void Learner::count_won() {
-  const double each = native_seconds() - decided_seconds_;
+  const double each = native_seconds() - decided_.call_seconds;
   ledger_.win(each * static_cast<double>(calls_ - won_until_));
   won_until_ = calls_;
 }
@@ -259,8 +260,8 @@ void Learner::begin_due_duel() {
   // If the network seems to have changed, that is found out first.
   if (duel_ || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
   count_won();
-  const double loss =
-      (is_native(rival_) ? lost_by_native() : least_excess * calls_of_slow_challenger) * decided_seconds_;
+  const double loss = (is_native(rival_) ? lost_by_native() : least_excess * calls_of_slow_challenger) *
+                      decided_.call_seconds;
   if (loss + most_agreements * ledger_.agreement() > left_to_lose()) {
     rematch_at_ += Learner::first_rematch;
     return;
@@ -272,22 +273,23 @@ void Learner::begin_due_duel() {
 /// The model compares candidates with each other, and one of them was measured. Of `native` nothing is known
 /// where it is a challenger.
 double Learner::expected_seconds(std::size_t arm) const {
-  return is_native(arm) ? native_may_take * decided_seconds_ : model_scale_ * arms_[arm].expected;
+  return is_native(arm) ? native_may_take * decided_.call_seconds : model_scale_ * arms_[arm].expected;
 }
 
 /// Begins the duel with the next challenger that is worth it, or plans when to think of it again.
 void Learner::plan_challenge() {
   challenge_at_ = 0;
-  if (!(decided_seconds_ > 0)) return;
+  if (!(decided_.call_seconds > 0)) return;
   const double most = are_long() && !is_native(incumbent_) ? worth_a_long_duel : worth_a_duel;
   const auto found = std::ranges::find_if(challengers_, [&](std::size_t arm) {
-    return is_native(arm) || expected_seconds(arm) <= most * decided_seconds_;
+    return is_native(arm) || expected_seconds(arm) <= most * decided_.call_seconds;
   });
   if (found == challengers_.end()) return;
   const std::size_t next = *found;
   count_won();
-  const double excess = std::max(expected_seconds(next) - decided_seconds_, least_excess * decided_seconds_);
-  const bool is_hopeless = excess > least_hopeless_excess * decided_seconds_;
+  const double excess =
+      std::max(expected_seconds(next) - decided_.call_seconds, least_excess * decided_.call_seconds);
+  const bool is_hopeless = excess > least_hopeless_excess * decided_.call_seconds;
   const double calls_if_hopeless = are_long() ? 1 : calls_of_hopeless_challenger;
   const double loss = excess * (is_hopeless ? calls_if_hopeless : calls_of_slow_challenger);
   const double missing = loss + most_agreements * ledger_.agreement() - left_to_lose();
@@ -296,7 +298,8 @@ void Learner::plan_challenge() {
     challenge(next);
     return;
   }
-  const double calls = Ledger::calls_to_earn(missing, native_seconds(), native_seconds() - decided_seconds_);
+  const double calls =
+      Ledger::calls_to_earn(missing, native_seconds(), native_seconds() - decided_.call_seconds);
   const double wait = std::clamp(calls, static_cast<double>(least_watch), 1e6);
   challenge_at_ = calls_ + static_cast<std::uint64_t>(wait);
 }
@@ -344,7 +347,6 @@ void Learner::start_over() {
 
 const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
-  is_of_duel_ = false;
   current_bytes_ = bytes;
   if (!duel_ && !is_settled_) begin_due_duel();
   const std::size_t arm = duel_ ? begin_duel_call(bytes) : incumbent_;
@@ -352,27 +354,29 @@ const Spec* Learner::begin(std::size_t bytes) {
 }
 
 std::size_t Learner::begin_duel_call(std::size_t bytes) {
-  if (calls_ > duel_called_ + most_calls_for_pair) challenge(challenger_);
-  if (duel_bytes_ == 0) duel_bytes_ = bytes;
-  if (bytes != duel_bytes_) return incumbent_;
-  duel_called_ = calls_;
-  is_of_duel_ = true;
-  return duel_->next() == Side::challenger ? challenger_ : incumbent_;
+  // A duel that waits for calls of its size for too long begins anew.
+  if (calls_ > duel_->last_call + most_calls_for_pair) challenge(duel_->challenger);
+  Duel& duel = *duel_;
+  if (duel.bytes == 0) duel.bytes = bytes;
+  duel.has_this_call = bytes == duel.bytes;
+  if (!duel.has_this_call) return incumbent_;
+  duel.last_call = calls_;
+  return duel.trial.next() == Side::challenger ? duel.challenger : incumbent_;
 }
 
 bool Learner::wants_time() const {
   if (is_settled_) return false;
   // Only those before the ranks compare notes.
-  return duel_ || is_on_trust_ || calls_ + 2 * Watch::window >= next_watch_;
+  return duel_ || least_per_byte_ || calls_ + 2 * Watch::window >= next_watch_;
 }
 
 void Learner::end(double seconds) {
   if (is_settled_) return;
   seconds = measured(seconds);
-  sum_ += seconds;
-  ++timed_;
+  tally_.seconds += seconds;
+  ++tally_.timed;
   ++all_timed_;
-  if (is_of_duel_) return duel_->count(seconds);
+  if (duel_ && duel_->has_this_call) return duel_->trial.count(seconds);
   watch_.count(seconds, current_bytes_, all_timed_);
 }
 
@@ -386,10 +390,9 @@ std::optional<Learner::Outcome> Learner::take_news() {
 
 std::optional<Learner::Outcome> Learner::outcome() const {
   if (!is_measured_) return std::nullopt;
-  return Outcome{.spec = arms_[incumbent_].spec,
-                 .gain = gain_,
-                 .call_seconds = decided_seconds_,
-                 .call_bytes = decided_bytes_};
+  Outcome outcome = decided_;
+  outcome.spec = in_force();
+  return outcome;
 }
 
 }  // namespace stretto

@@ -106,14 +106,29 @@ class Learner {
     double slower = 0;    // than `native` in its last duel, as a multiple; 0: not known
   };
 
-  /// A duel that is incomplete after this many calls, because they have other sizes, begins anew.
-  static constexpr std::uint64_t most_calls_for_pair = 64;
+  /// The trial under way between the incumbent and a challenger.
+  struct Duel {
+    Trial trial;
+    std::size_t challenger;
+    bool is_rematch;
+    std::uint64_t last_call;  // number of the last call that was part of it
+    std::size_t bytes = 0;    // of its calls; 0: those of the next call
+    bool has_this_call = false;
+  };
+
+  /// What this rank has measured since the last agreement.
+  struct Tally {
+    double seconds = 0;
+    std::uint64_t timed = 0;  // calls
+    std::uint64_t since = 0;  // number of calls at the last agreement
+    double agreement = 0;     // seconds
+  };
 
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
 
   [[nodiscard]] bool are_long() const {
-    return decided_seconds_ >= policies::long_seconds || counts_as_long_;
+    return decided_.call_seconds >= policies::long_seconds || counts_as_long_;
   }
   void settle_promise(double seconds);
   using Side = Trial::Side;
@@ -136,30 +151,23 @@ class Learner {
 
   std::vector<Arm> arms_;  // the first is the standing choice
   std::size_t incumbent_ = 0;
-  double gain_ = 0;
+  Outcome decided_;  // by what was measured last, of the incumbent
   bool is_measured_ = false;
   bool has_news_ = false;
   bool has_changed_ = false;
-  double decided_seconds_ = 0;  // of a call when that was decided; 0: not known
-  std::size_t decided_bytes_ = 0;
   bool is_settled_ = false;
 
-  double least_per_byte_ = 0;    // what was promised; 0: nothing
-  bool is_on_trust_ = false;     // until the ranks have agreed on the first call
+  /// What was promised, until the ranks have agreed on the first call.
+  std::optional<double> least_per_byte_;
   bool counts_as_long_ = false;  // what the first call on trust has shown
 
-  std::optional<Trial> duel_;
-  bool is_rematch_ = false;
-  std::size_t challenger_ = 0;
+  std::optional<Duel> duel_;
   std::vector<std::size_t> challengers_;  // the next ones
   std::uint64_t challenge_at_ = 0;        // number of the call from which on it may be allowed; 0: none
   double model_scale_ = 0;                // what a call takes here that takes 1 by the model
   std::size_t rival_ = 0;                 // in the next rematch
   std::uint64_t rematch_at_ = 0;          // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
-  std::size_t duel_bytes_ = 0;                   // 0: those of the next call
-  std::uint64_t duel_called_ = 0;                // the last call that was part of it
-  bool is_of_duel_ = false;                      // the current call
 
   std::uint64_t calls_ = 0;
   Ledger ledger_;
@@ -167,12 +175,7 @@ class Learner {
   Watch watch_;
   std::uint64_t next_watch_ = least_watch;  // number of the call
 
-  // Of this rank, since the last agreement.
-  double sum_ = 0;
-  std::uint64_t timed_ = 0;        // calls
-  std::uint64_t timed_since_ = 0;  // calls_ at the last agreement
-  double own_agreement_ = 0;
-
+  Tally tally_;
   std::uint64_t all_timed_ = 0;  // calls of this rank
   std::size_t current_bytes_ = 0;
 };

@@ -16,7 +16,6 @@ class Ledger {
   /// Takes over the calls and losses of another one.
   void take_over(const Ledger& other);
 
-  [[nodiscard]] double seconds() const { return seconds_; }
   /// Of a recent call, and of an agreement on average; 0: none was counted.
   [[nodiscard]] double call() const { return call_; }
   [[nodiscard]] double agreement() const { return agreement_; }
