@@ -175,6 +175,7 @@ void Communicator::look_around() {
   if (session.table) {
     table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
   }
+  floors_ = topology_.nodes == 1 ? floors_inside_node(ranks) : floors_between_nodes();
   label_ = make_label(in_world);
   neighbours_ = find_neighbours(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
@@ -365,7 +366,7 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   if (found != 0) {
     state = static_cast<Attachment*>(value)->state;
     if (!state->native_only() && !state->is_young() && find_known(comm) == nullptr) {
-      keep_known(comm, state->topology().nodes == 1, state->topology().ranks(), *state);
+      keep_known(comm, state->floors(), *state);
     }
     return MPI_SUCCESS;
   }

@@ -19,6 +19,7 @@
 #include "interpose/learning/learners.hpp"
 #include "interpose/learning/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
+#include "interpose/session/floors.hpp"
 #include "learn/fabrics/fabric.hpp"
 #include "learn/races/streaming_race.hpp"
 #include "select/spec.hpp"
@@ -59,6 +60,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   [[nodiscard]] const Topology& topology() const { return topology_; }
   /// Returns what the tuning table has for it, or nullptr.
   [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
+  /// What is too short for Stretto on it. Valid when topology() is.
+  [[nodiscard]] const Floors& floors() const { return floors_; }
   [[nodiscard]] int rank() const { return rank_; }
   /// Returns the rank in MPI_COMM_WORLD of each of its ranks.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
@@ -165,6 +168,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int rank_ = 0;
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
+  Floors floors_;
   Peers ranks_in_world_;
   SharedNeighbours neighbours_;
   Learners learners_;

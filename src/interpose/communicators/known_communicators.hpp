@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/session/floors.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/mpi.hpp"
 
@@ -21,8 +22,7 @@ inline std::atomic<std::uint64_t> freed_communicators{0};
 struct KnownCommunicator {
   MPI_Comm comm{};
   std::uint64_t freed = 0;
-  /// [collective] Blocking calls of fewer bytes are the library's.
-  std::array<std::size_t, collectives.size()> floors{};
+  const Floors* floors = nullptr;  // the state's
   Communicator* state = nullptr;
 };
 
@@ -33,17 +33,12 @@ inline KnownCommunicator& place_of_known(MPI_Comm comm) {
   return known[(handle ^ (handle >> 6) ^ (handle >> 12)) % places];
 }
 
-/// Keeps a communicator, all of whose ranks are on one node or are not.
-inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator& state) {
+inline void keep_known(MPI_Comm comm, const Floors& floors, Communicator& state) {
   KnownCommunicator& known = place_of_known(comm);
   known.comm = comm;
   known.freed = freed_communicators.load(std::memory_order_acquire);
+  known.floors = &floors;
   known.state = &state;
-  for (const Collective collective : collectives) {
-    known.floors.at(static_cast<std::size_t>(collective)) =
-        is_one_node ? session.floor_inside_node(collective, Form::blocking, ranks)
-                    : session.floor_between_nodes(collective, Form::blocking);
-  }
 }
 
 /// Returns what this thread knows of a communicator; nullptr if that is nothing.

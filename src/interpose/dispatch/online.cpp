@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/online.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -208,8 +207,9 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
   if (has_private_lengths(traits.collective))
     return race_by_lengths(state, traits, asked.private_bytes, comm, choice);
   // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight on.
-  if (traits.bytes < session.online_floor(traits.collective) || is_short(*state, traits))
-    return race_short_call(state, traits, asked, comm, choice);
+  const bool is_compared = session.learns[static_cast<std::size_t>(traits.collective)] &&
+                           traits.bytes >= state->floors().comparison_of(traits.collective);
+  if (!is_compared) return race_short_call(state, traits, asked, comm, choice);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   return ask_learner(state, traits, comm, choice);
 }
@@ -226,7 +226,6 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits,
 
 void begin_online() {
   const Settings& settings = session.settings;
-  session.online_floors.fill(SIZE_MAX);
   if (settings.online == Online::off) return;
   if (settings.reproducible || settings.check) {
     if (settings.online == Online::guard) return;
@@ -235,12 +234,8 @@ void begin_online() {
     return;
   }
   session.races_lengths = settings.online == Online::guard;
-  for (const Collective collective : collectives) {
-    if (settings.forced_for(collective)) continue;
-    session.online_floors[static_cast<std::size_t>(collective)] = std::min(
-        session.learning_floor_inside_node(collective),
-        session.topology.nodes > 1 ? session.floor_between_nodes(collective, Form::blocking) : SIZE_MAX);
-  }
+  for (const Collective collective : collectives)
+    session.learns[static_cast<std::size_t>(collective)] = !settings.forced_for(collective);
 }
 
 }  // namespace stretto

@@ -108,7 +108,7 @@ inline bool is_small(Form form, bool is_forced, Collective collective, std::size
   if (bytes < session.native_floor(collective, form)) return true;
   const KnownCommunicator* known = find_known(comm);
   return known != nullptr && is_left_to_choice(collective) &&
-         bytes < known->floors[static_cast<std::size_t>(collective)];
+         bytes < known->floors->choice_of(collective, Form::blocking);
 }
 inline bool is_small(const ProgramCall& asked, std::size_t bytes) {
   return is_small(asked.form, asked.forced.has_value(), asked.collective(), bytes, asked.comm);

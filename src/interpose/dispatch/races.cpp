@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races of blocking calls (learn/races/race.hpp): those too short for a learner, and those whose lengths only
 // two ranks know.
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,14 +36,8 @@ Spec propose_for_lengths(const Communicator& state, CallTraits traits, double us
 
 bool is_short(const Communicator& state, const CallTraits& traits) {
   if (state.native_only()) return false;
-  if (traits.collective == Collective::barrier) return true;
-  if (state.topology().nodes != 1) return false;
-  std::size_t floor = session.learning_floor_inside_node(traits.collective);
-  // Ranks that know the communicator pass shorter calls of these straight on (is_small), and others do not.
-  if (is_reduction(traits.collective) || traits.collective == Collective::bcast)
-    floor = std::max(floor,
-                     session.floor_inside_node(traits.collective, Form::blocking, state.topology().ranks()));
-  return traits.bytes < floor;
+  const bool may_be = state.topology().nodes == 1 || traits.collective == Collective::barrier;
+  return may_be && traits.bytes < state.floors().comparison_of(traits.collective);
 }
 
 bool may_race(const Communicator& state, const CallTraits& traits, const Choice& choice) {

@@ -13,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "select/rule.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -23,39 +22,6 @@ alignas(Session) std::byte memory_of_session[sizeof(Session)];
 void make_session() {
   static auto* const made = new (memory_of_session) Session;
   static_cast<void>(made);
-}
-
-namespace {
-
-/// A job on several nodes tries other specs only in calls of this size or more. For a call of a microsecond,
-/// even the check for something to learn costs too much.
-constexpr std::size_t least_learned = 1024;
-
-}  // namespace
-
-std::size_t Session::choice_floor(Collective collective, Form form) const {
-  std::size_t inside = floor_inside_node(collective, form, topology.max_ppn);
-  // A pair has the lowest floor.
-  if (topology.max_ppn > 1) inside = std::min(inside, floor_inside_node(collective, form, 2));
-  return topology.nodes > 1 ? std::min(inside, floor_between_nodes(collective, form)) : inside;
-}
-
-std::size_t Session::floor_inside_node(Collective collective, Form form, int ranks) const {
-  // The rule decides on communicators whose shape is not in the table.
-  const std::size_t floor = stretto::native_floor(collective, form, shares_memory ? ranks : 0);
-  return table ? std::min(floor, table->native_floor(collective, form)) : floor;
-}
-
-std::size_t Session::floor_between_nodes(Collective collective, Form form) const {
-  const bool learns = settings.online != Online::off && form == Form::blocking;
-  std::size_t floor = stretto::native_floor(collective, form);
-  if (table) floor = std::min(floor, table->native_floor(collective, form));
-  return learns ? std::min(floor, least_learned) : floor;
-}
-
-std::size_t Session::learning_floor_inside_node(Collective collective) const {
-  const std::size_t floor = stretto::learning_floor(collective, shares_memory ? topology.max_ppn : 0);
-  return table ? std::min(floor, table->native_floor(collective, Form::blocking)) : floor;
 }
 
 void Session::force(Collective collective, Forced what) {

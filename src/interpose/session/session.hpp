@@ -60,8 +60,8 @@ struct Session {
   /// Whether only table, rule and learner decide about blocking calls, unless the program forces a spec.
   std::array<bool, collectives.size()> is_left_to_choice{};
 
-  /// Nothing is learned from blocking calls of fewer bytes (STRETTO_ONLINE).
-  std::array<std::size_t, collectives.size()> online_floors{};
+  /// [collective] Whether something is learned from blocking calls (STRETTO_ONLINE).
+  std::array<bool, collectives.size()> learns{};
   /// Whether calls may be learned from whose lengths only two ranks know.
   bool races_lengths = false;
   /// Races of non-blocking calls (STRETTO_ONLINE) that are measured and not decided, on all communicators.
@@ -90,18 +90,6 @@ struct Session {
   [[nodiscard]] bool must_avoid_library(Form form) const {
     if (form == Form::persistent && mpi.is(Interface::mpich)) return non_blocking;
     return settings.check && non_blocking && form != Form::blocking;
-  }
-
-  /// Returns the bytes below which table and rule only say `native`, and nothing is learned: on every
-  /// communicator, on those of one node, and on those of several.
-  [[nodiscard]] std::size_t choice_floor(Collective collective, Form form) const;
-  [[nodiscard]] std::size_t floor_inside_node(Collective collective, Form form, int ranks) const;
-  [[nodiscard]] std::size_t floor_between_nodes(Collective collective, Form form) const;
-  /// Nothing is learned from shorter calls inside a node: they take less time than finding out who is faster.
-  [[nodiscard]] std::size_t learning_floor_inside_node(Collective collective) const;
-
-  [[nodiscard]] std::size_t online_floor(Collective collective) const {
-    return online_floors[static_cast<std::size_t>(collective)];
   }
 
   [[nodiscard]] std::size_t native_floor(Collective collective, Form form) const {

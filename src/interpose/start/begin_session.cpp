@@ -45,12 +45,13 @@ std::string library_version() {
 
 /// Returns the bytes below which calls go straight to the library. It is 0 if every call is counted or
 /// another spec than `native` is forced.
-std::size_t find_native_floor(const Settings& settings, Collective collective, Form form) {
+std::size_t find_native_floor(const Settings& settings, Collective collective, Form form,
+                              const Floors& lowest) {
   if (session.observes_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
   if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;
   if (session.must_avoid_library(form)) return 0;
-  return session.choice_floor(collective, form);
+  return lowest.choice_of(collective, form);
 }
 
 std::string shape_text(int nodes, int min_ppn, int max_ppn) {
@@ -189,14 +190,15 @@ void begin_session(Background background, Participation participation) {
   session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
+  const Floors lowest = lowest_floors();
   for (const Collective collective : collectives) {
     const auto i = static_cast<std::size_t>(collective);
     for (const Form form : forms) {
       session.native_floors[static_cast<std::size_t>(form)][i] =
-          find_native_floor(session.settings, collective, form);
+          find_native_floor(session.settings, collective, form, lowest);
     }
     session.is_left_to_choice[i] =
-        session.native_floor(collective, Form::blocking) == session.choice_floor(collective, Form::blocking);
+        session.native_floor(collective, Form::blocking) == lowest.choice_of(collective, Form::blocking);
   }
   begin_statistics();
   begin_online();
