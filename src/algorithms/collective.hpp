@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-/// The collectives that Stretto implements, and the blocks that a rank has in memory:
+/// The collectives that Stretto implements, and the blocks that a rank has in memory (held_blocks()):
 ///
 ///                   input                  output
 ///   allreduce       all blocks             all blocks
@@ -103,6 +103,44 @@ constexpr bool is_never_cut(Collective collective) {
 /// input.
 constexpr bool works_in_place(Collective collective) {
   return !is_alltoall(collective) && collective != Collective::barrier;
+}
+
+/// Which blocks of the message a buffer holds: those of Collective's table.
+enum class Held : std::uint8_t { none, own, all };
+struct HeldBlocks {
+  Held input;
+  Held output;
+};
+
+/// Returns what the buffers of a rank hold, out of place.
+constexpr HeldBlocks held_blocks(Collective collective, int rank, int root) {
+  const Held on_root = rank == root ? Held::all : Held::none;
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+    case Collective::scan:
+      return {Held::all, Held::all};
+    case Collective::bcast:
+      return {Held::none, Held::all};
+    case Collective::reduce:
+      return {Held::all, on_root};
+    case Collective::reduce_scatter:
+      return {Held::all, Held::own};
+    case Collective::allgather:
+      return {Held::own, Held::all};
+    case Collective::gather:
+    case Collective::gatherv:
+      return {Held::own, on_root};
+    case Collective::scatter:
+    case Collective::scatterv:
+      return {on_root, Held::own};
+    case Collective::exscan:
+      return {Held::all, rank == 0 ? Held::none : Held::all};
+    case Collective::barrier:
+      return {Held::all, Held::none};
+  }
+  return {Held::none, Held::none};
 }
 
 }  // namespace stretto

@@ -64,11 +64,16 @@ constexpr const MpiFunctionFacts& facts_of(MpiFunction function) {
   return mpi_functions.at(static_cast<std::size_t>(function));
 }
 
+/// Returns the name without MPI_, in small letters.
+constexpr std::string_view name_of(MpiFunction function) {
+  return facts_of(function).name;
+}
+
 constexpr Collective collective_of(MpiFunction function) {
   return facts_of(function).algorithms;
 }
 
-/// Finds a function by its name without MPI_, in small letters.
+/// Finds a function by that name.
 constexpr std::optional<MpiFunction> find_mpi_function(std::string_view name) {
   const auto* const found = std::find_if(mpi_functions.begin(), mpi_functions.end(),
                                          [&](const MpiFunctionFacts& one) { return one.name == name; });
@@ -77,7 +82,7 @@ constexpr std::optional<MpiFunction> find_mpi_function(std::string_view name) {
 
 /// Returns the name as in mpi.h, of the blocking form.
 inline std::string mpi_name(MpiFunction function) {
-  std::string name(facts_of(function).name);
+  std::string name(name_of(function));
   name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
   return "MPI_" + name;
 }

@@ -69,60 +69,30 @@ stretto::Call call_of(const Operands& operands, const std::vector<std::size_t>& 
   const Role& role = operands.role;
   const Collective collective = algorithms_for(role);
   if (collective == Collective::barrier) return barrier_call();
-  stretto::Call call = stretto::Call::whole(role.in_place ? operands.output : operands.input, operands.output,
-                                            role.count, operands.element);
-  call.in_place = role.in_place;
-  call.root = role.root;
-  const auto rank = static_cast<std::size_t>(role.rank);
-  const Range own = borders.empty() ? Range{} : Range{borders[rank], borders[rank + 1] - borders[rank]};
-  // As on all ranks, some of which do not know how many elements there are.
-  if (has_private_lengths(collective)) call.count = 0;
-  switch (collective) {
-    case Collective::allreduce:
-      break;
-    case Collective::bcast:
-      call.input = operands.output;
-      call.in_place = true;
-      break;
-    case Collective::reduce:
-      call.in_place = role.calls_in_place();
-      call.input = call.in_place ? operands.output : operands.input;
-      if (!role.is_root()) call.output_holds = {};
-      break;
-    case Collective::reduce_scatter:
-      call.output_holds = own;
-      break;
-    case Collective::allgather:
-      if (!role.in_place) call.input_holds = own;
-      break;
-    case Collective::alltoall:
-    case Collective::alltoallv:
-      call.in_place = false;
-      if (role.in_place) call.input = operands.copy;
-      break;
-    case Collective::gather:
-    case Collective::gatherv:
-      call.in_place = role.calls_in_place();
-      call.input = call.in_place ? operands.output : operands.input;
-      if (!call.in_place) call.input_holds = own;
-      if (!role.is_root()) call.output_holds = {};
-      break;
-    case Collective::scatter:
-    case Collective::scatterv:
-      call.in_place = role.calls_in_place();
-      call.input = operands.input;
-      call.output = call.in_place ? operands.input : operands.output;
-      if (!call.in_place) call.output_holds = own;
-      if (!role.is_root()) call.input_holds = {};
-      break;
-    case Collective::scan:
-      break;
-    case Collective::exscan:
-      if (role.rank == 0) call.output_holds = {};
-      break;
-    case Collective::barrier:
-      break;
+  const auto range_of = [&](Held held) {
+    const auto rank = static_cast<std::size_t>(role.rank);
+    if (held == Held::own) return Range{borders[rank], borders[rank + 1] - borders[rank]};
+    return Range{0, held == Held::all ? role.count : 0};
+  };
+  const auto [input, output] = held_blocks(collective, role.rank, role.root);
+  stretto::Call call{.input = operands.input,
+                     .output = operands.output,
+                     .element = operands.element,
+                     // As on all ranks, some of which do not know how many elements there are.
+                     .count = has_private_lengths(collective) ? 0 : role.count,
+                     .input_holds = range_of(input),
+                     .output_holds = range_of(output),
+                     .root = role.root};
+  if (is_alltoall(collective)) {
+    if (role.in_place) call.input = operands.copy;
+    return call;
   }
+  call.in_place = role.calls_in_place() || collective == Collective::bcast;
+  if (!call.in_place) return call;
+  call.output = is_scatter(collective) ? operands.input : operands.output;
+  call.input = call.output;
+  call.input_holds = {0, role.count};
+  if (!is_reduction(collective)) call.output_holds = call.input_holds;
   return call;
 }
 

@@ -66,38 +66,12 @@ class Cells {
   }
 
   [[nodiscard]] Run blocks_of(Buffer buffer) const {
-    const Run all{0, schedule_->blocks()};
-    const Run own{schedule_->rank(), schedule_->rank() + 1};
-    const bool is_input = buffer == Buffer::input;
     if (buffer == Buffer::scratch) return {0, scratch_blocks()};
-    switch (problem_.collective) {
-      case Collective::allreduce:
-      case Collective::alltoall:
-      case Collective::alltoallv:
-      case Collective::scan:
-        return all;
-      case Collective::bcast:
-        return is_input ? Run{} : all;
-      case Collective::reduce:
-        return is_input || is_root() ? all : Run{};
-      case Collective::reduce_scatter:
-        return is_input ? all : own;
-      case Collective::allgather:
-        return is_input ? own : all;
-      case Collective::gather:
-      case Collective::gatherv:
-        if (is_input) return own;
-        return is_root() ? all : Run{};
-      case Collective::scatter:
-      case Collective::scatterv:
-        if (!is_input) return own;
-        return is_root() ? all : Run{};
-      case Collective::exscan:
-        return is_input || schedule_->rank() > 0 ? all : Run{};
-      case Collective::barrier:
-        return is_input ? all : Run{};
-    }
-    return {};
+    const int rank = schedule_->rank();
+    const auto [input, output] = held_blocks(problem_.collective, rank, problem_.root);
+    const Held held = buffer == Buffer::input ? input : output;
+    if (held == Held::own) return {rank, rank + 1};
+    return {0, held == Held::all ? schedule_->blocks() : 0};
   }
 
   [[nodiscard]] int scratch_blocks() const { return static_cast<int>(schedule_->scratch_shape().size()); }

@@ -58,15 +58,15 @@ void shuffle(std::vector<T>& values, Random& random) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[below(random, i)]);
 }
 
-Exchange random_exchange(Moves moves, MPI_Comm comm, Random& shared) {
+Exchange random_exchange(MpiFunction function, MPI_Comm comm, Random& shared) {
   constexpr std::array<std::size_t, 6> lengths{0, 1, 3, 40, 700, 5000};
-  Exchange what{.moves = moves, .comm = comm};
+  Exchange what{.function = function, .comm = comm};
   what.seed = shared.next() % 1000000;
   what.root = static_cast<int>(below(shared, static_cast<std::size_t>(size_of(comm))));
   what.most = lengths.at(below(shared, chance(shared, 10) ? 6 : 5));
   what.has_zeros = chance(shared, 40);
   what.in_place = chance(shared, 30);
-  if (is_displaced(moves)) {
+  if (is_displaced(function)) {
     what.sent = static_cast<Placing>(below(shared, 3));
     what.received = static_cast<Placing>(below(shared, 2));
   }
@@ -106,7 +106,7 @@ class Batch {
       : comm_(comm), shared_(seed), own_(seed * 131 + static_cast<std::uint64_t>(rank_in(comm)) + 7) {}
 
   /// `by_stretto`: Stretto carries the calls out.
-  void run(Moves moves, std::vector<Face> faces, bool by_stretto, const std::string& context) {
+  void run(MpiFunction function, std::vector<Face> faces, bool by_stretto, const std::string& context) {
     calls_.resize(faces.size());
     requests_.assign(faces.size(), MPI_REQUEST_NULL);
     std::vector<std::size_t> persistent;
@@ -114,12 +114,12 @@ class Batch {
     bool in_order = false;  // as the library wants persistent calls to be started
     for (std::size_t i = 0; i < faces.size(); ++i) {
       const Family& family = families()[below(shared_, families().size())];
-      Exchange what = random_exchange(moves, comm_, shared_);
+      Exchange what = random_exchange(function, comm_, shared_);
       // The library carries out what has no bytes, if all ranks know that. Open MPI's own calls then do not
       // keep types that are freed, and some are wrong where elements are in falling order or begin before
       // their address. MPICH 4.0.2's own persistent calls free the program's type at each start,
       // on one rank do nothing at the second one, and stay active in MPI_Waitany.
-      const bool is_plain = !by_stretto || (what.most == 0 && !has_private_lengths(moves));
+      const bool is_plain = !by_stretto || (what.most == 0 && !has_private_lengths(collective_of(function)));
       Own own = random_own(is_plain ? plain_family() : family, own_);
       if (is_plain) {
         in_order = true;
@@ -187,9 +187,9 @@ const std::vector<Face> each_form{Face::blocking, Face::non_blocking, Face::pers
 
 void run_every(std::uint64_t seed) {
   const std::vector<Place> places = make_places();
-  std::map<std::string, int> tried;
-  for (const Moves moves : all_moves) {
-    const std::string collective = collective_of(moves);
+  std::map<MpiFunction, int> tried;
+  for (const MpiFunction function : moving_functions) {
+    const std::string collective(name_of(collective_of(function)));
     for (const std::string& spec : specs_of(collective)) {
       force(collective, spec);
       for (const Place& place : places) {
@@ -197,12 +197,13 @@ void run_every(std::uint64_t seed) {
         if (place.comm == MPI_COMM_NULL) continue;
         const bool is_alone = size_of(place.comm) == 1;
         if (!is_alone && !fits(place.comm, collective, spec, 1000)) continue;
-        tried[name_of(moves)] += is_alone ? 0 : 1;
-        Batch(place.comm, seed).run(moves, each_form, !is_alone, spec + " on " + place.name);
+        tried[function] += is_alone ? 0 : 1;
+        Batch(place.comm, seed).run(function, each_form, !is_alone, spec + " on " + place.name);
       }
     }
   }
-  for (const Moves moves : all_moves) CHECK(tried[name_of(moves)] > 3, name_of(moves));
+  for (const MpiFunction function : moving_functions)
+    CHECK(tried[function] > 3, std::string(name_of(function)));
 }
 
 void run_threads(std::uint64_t seed) {
@@ -215,11 +216,11 @@ void run_threads(std::uint64_t seed) {
     threads.emplace_back([&, t] {
       Random random(seed + t);
       for (int i = 0; i < 60; ++i) {
-        const Moves moves = all_moves.at(below(random, all_moves.size()));
+        const MpiFunction function = moving_functions.at(below(random, moving_functions.size()));
         std::vector<Face> faces = each_form;
         shuffle(faces, random);
         Batch(comms[t], random.next())
-            .run(moves, faces, size_of(comms[t]) > 1, "thread " + std::to_string(t));
+            .run(function, faces, size_of(comms[t]) > 1, "thread " + std::to_string(t));
       }
     });
   }

@@ -21,53 +21,32 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/mpi_function.hpp"
 #include "check.hpp"
 #include "layouts.hpp"
 
-enum class Moves {
-  allgather,
-  allgatherv,
-  alltoall,
-  alltoallv,
-  alltoallw,
-  gather,
-  gatherv,
-  scatter,
-  scatterv
-};
-inline constexpr std::array all_moves{Moves::allgather, Moves::allgatherv, Moves::alltoall,
-                                      Moves::alltoallv, Moves::alltoallw,  Moves::gather,
-                                      Moves::gatherv,   Moves::scatter,    Moves::scatterv};
-inline const char* name_of(Moves moves) {
-  constexpr std::array names{"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",
-                             "gather",    "gatherv",    "scatter",  "scatterv"};
-  return names.at(static_cast<std::size_t>(moves));
+using stretto::MpiFunction;
+
+inline constexpr auto moving_functions = [] {
+  using enum MpiFunction;
+  return std::array{allgather, allgatherv, alltoall, alltoallv, alltoallw,
+                    gather,    gatherv,    scatter,  scatterv};
+}();
+inline bool gathers_at_root(MpiFunction function) {
+  return is_gather(collective_of(function));
 }
-/// The name under which a spec is forced.
-inline std::string collective_of(Moves moves) {
-  if (moves == Moves::allgatherv) return "allgather";
-  return moves == Moves::alltoallw ? "alltoallv" : name_of(moves);
+inline bool scatters(MpiFunction function) {
+  return is_scatter(collective_of(function));
 }
-inline bool gathers_at_root(Moves moves) {
-  return moves == Moves::gather || moves == Moves::gatherv;
+inline bool gathers_on_all(MpiFunction function) {
+  return collective_of(function) == stretto::Collective::allgather;
 }
-inline bool scatters(Moves moves) {
-  return moves == Moves::scatter || moves == Moves::scatterv;
-}
-inline bool gathers_on_all(Moves moves) {
-  return moves == Moves::allgather || moves == Moves::allgatherv;
-}
-inline bool exchanges(Moves moves) {
-  return moves == Moves::alltoall || moves == Moves::alltoallv || moves == Moves::alltoallw;
+inline bool exchanges(MpiFunction function) {
+  return is_alltoall(collective_of(function));
 }
 /// Whether the caller says where each block of many lies.
-inline bool is_displaced(Moves moves) {
-  return moves == Moves::allgatherv || moves == Moves::alltoallv || moves == Moves::alltoallw ||
-         moves == Moves::gatherv || moves == Moves::scatterv;
-}
-/// Whether only two ranks know the length of a block.
-inline bool has_private_lengths(Moves moves) {
-  return is_displaced(moves) && moves != Moves::allgatherv;
+inline bool is_displaced(MpiFunction function) {
+  return has_private_lengths(collective_of(function)) || function == MpiFunction::allgatherv;
 }
 
 enum class Face { blocking, non_blocking, persistent };
@@ -78,7 +57,7 @@ enum class Placing { in_order, shuffled, at_one_place };
 
 /// A call, the same on all ranks of `comm`.
 struct Exchange {
-  Moves moves;
+  MpiFunction function;
   MPI_Comm comm;
   int root = 0;
   std::size_t most = 0;    // elements of a block
@@ -115,7 +94,7 @@ class BlocksCall {
     ranks_ = size_of(what.comm);
     // What is in place has one place, and gets as much from each rank as it gives.
     if (what_.in_place) own_.absolute = false;
-    if (what_.in_place && exchanges(what_.moves)) own_.sent = own_.received;
+    if (what_.in_place && exchanges(what_.function)) own_.sent = own_.received;
     shuffle_ = Random(what.seed * 31 + static_cast<std::uint64_t>(rank_));
     place(sent_, true);
     place(received_, false);
@@ -135,10 +114,10 @@ class BlocksCall {
       received_.room.load(i, std::vector<char>(block.count * block.layout->compact_bytes(), '\x33'));
     }
     if (!what_.in_place) return;
-    if (exchanges(what_.moves)) {
+    if (exchanges(what_.function)) {
       for (std::size_t i = 0; i < received_.peers.size(); ++i)
         received_.room.load(i, contents(rank_, received_.peers[i], received_.room.blocks()[i].count));
-    } else if (gathers_on_all(what_.moves) || (gathers_at_root(what_.moves) && is_root())) {
+    } else if (gathers_on_all(what_.function) || (gathers_at_root(what_.function) && is_root())) {
       const auto mine = static_cast<std::size_t>(rank_);
       received_.room.load(mine, contents(rank_, what_.root, received_.room.blocks()[mine].count));
     }
@@ -158,43 +137,45 @@ class BlocksCall {
    : face == Face::non_blocking ? MPI_##Iname##suffix(__VA_ARGS__, request) \
                                 : MPI_##Name##_init##suffix(__VA_ARGS__, MPI_INFO_NULL, request))
 #define STRETTO_CALL(suffix, count, counts, places)                                                        \
-  switch (what_.moves) {                                                                                   \
-    case Moves::allgather:                                                                                 \
+  switch (what_.function) {                                                                                \
+    case MpiFunction::allgather:                                                                           \
       error = STRETTO_FORMS(Allgather, Iallgather, suffix, sendbuf, in.count, in.type, recvbuf, out.count, \
                             out.type, comm);                                                               \
       break;                                                                                               \
-    case Moves::allgatherv:                                                                                \
+    case MpiFunction::allgatherv:                                                                          \
       error = STRETTO_FORMS(Allgatherv, Iallgatherv, suffix, sendbuf, in.count, in.type, recvbuf,          \
                             out.counts.data(), out.places.data(), out.type, comm);                         \
       break;                                                                                               \
-    case Moves::alltoall:                                                                                  \
+    case MpiFunction::alltoall:                                                                            \
       error = STRETTO_FORMS(Alltoall, Ialltoall, suffix, sendbuf, in.count, in.type, recvbuf, out.count,   \
                             out.type, comm);                                                               \
       break;                                                                                               \
-    case Moves::alltoallv:                                                                                 \
+    case MpiFunction::alltoallv:                                                                           \
       error = STRETTO_FORMS(Alltoallv, Ialltoallv, suffix, sendbuf, in.counts.data(), in.places.data(),    \
                             in.type, recvbuf, out.counts.data(), out.places.data(), out.type, comm);       \
       break;                                                                                               \
-    case Moves::alltoallw:                                                                                 \
+    case MpiFunction::alltoallw:                                                                           \
       error = STRETTO_FORMS(Alltoallw, Ialltoallw, suffix, sendbuf, in.counts.data(), in.places.data(),    \
                             in.types.data(), recvbuf, out.counts.data(), out.places.data(),                \
                             out.types.data(), comm);                                                       \
       break;                                                                                               \
-    case Moves::gather:                                                                                    \
+    case MpiFunction::gather:                                                                              \
       error = STRETTO_FORMS(Gather, Igather, suffix, sendbuf, in.count, in.type, recvbuf, out.count,       \
                             out.type, root, comm);                                                         \
       break;                                                                                               \
-    case Moves::gatherv:                                                                                   \
+    case MpiFunction::gatherv:                                                                             \
       error = STRETTO_FORMS(Gatherv, Igatherv, suffix, sendbuf, in.count, in.type, recvbuf,                \
                             out.counts.data(), out.places.data(), out.type, root, comm);                   \
       break;                                                                                               \
-    case Moves::scatter:                                                                                   \
+    case MpiFunction::scatter:                                                                             \
       error = STRETTO_FORMS(Scatter, Iscatter, suffix, sendbuf, in.count, in.type, recvbuf, out.count,     \
                             out.type, root, comm);                                                         \
       break;                                                                                               \
-    case Moves::scatterv:                                                                                  \
+    case MpiFunction::scatterv:                                                                            \
       error = STRETTO_FORMS(Scatterv, Iscatterv, suffix, sendbuf, in.counts.data(), in.places.data(),      \
                             in.type, recvbuf, out.count, out.type, root, comm);                            \
+      break;                                                                                               \
+    default:                                                                                               \
       break;                                                                                               \
   }
 #if MPI_VERSION >= 4
@@ -229,7 +210,7 @@ class BlocksCall {
 
   [[nodiscard]] std::string text(const std::string& context) const {
     constexpr std::array placings{"in order", "shuffled", "at one place"};
-    return context + ": " + name_of(what_.moves) + (own_.large ? "_c" : "") + " on " +
+    return context + ": " + std::string(name_of(what_.function)) + (own_.large ? "_c" : "") + " on " +
            std::to_string(ranks_) + " ranks, at most " + std::to_string(what_.most) + " of " +
            (own_.sent->name + " " + placings.at(static_cast<std::size_t>(what_.sent))) + " to " +
            (own_.received->name + " " + placings.at(static_cast<std::size_t>(what_.received))) + ", root " +
@@ -259,12 +240,12 @@ class BlocksCall {
     return rank_ == what_.root;
   }
   [[nodiscard]] bool is_input_in_place() const {
-    return what_.in_place && (exchanges(what_.moves) || gathers_on_all(what_.moves) ||
-                              (gathers_at_root(what_.moves) && is_root()));
+    return what_.in_place && (exchanges(what_.function) || gathers_on_all(what_.function) ||
+                              (gathers_at_root(what_.function) && is_root()));
   }
   /// To whom the blocks go that this rank receives.
   [[nodiscard]] int receiver() const {
-    return gathers_at_root(what_.moves) ? what_.root : rank_;
+    return gathers_at_root(what_.function) ? what_.root : rank_;
   }
 
   const void* input() {
@@ -274,31 +255,31 @@ class BlocksCall {
     return sent_.peers.empty() ? nullptr : sent_.room.address();
   }
   void* output() {
-    if (what_.in_place && scatters(what_.moves) && is_root()) return MPI_IN_PLACE;
+    if (what_.in_place && scatters(what_.function) && is_root()) return MPI_IN_PLACE;
     if (received_.is_bottom) return MPI_BOTTOM;
     return received_.peers.empty() ? nullptr : received_.room.address();
   }
 
   /// Elements of the block from a rank to a rank.
   [[nodiscard]] std::size_t length(int from, int to) const {
-    if (!is_displaced(what_.moves)) return what_.most;
+    if (!is_displaced(what_.function)) return what_.most;
     if (what_.most == 0) return 0;
     std::uint64_t one = static_cast<std::uint64_t>(from);
     std::uint64_t other = static_cast<std::uint64_t>(to);
-    if (gathers_on_all(what_.moves) || gathers_at_root(what_.moves)) other = 1000;
-    if (scatters(what_.moves)) one = 1000;
-    if (exchanges(what_.moves) && what_.in_place && one > other) std::swap(one, other);
+    if (gathers_on_all(what_.function) || gathers_at_root(what_.function)) other = 1000;
+    if (scatters(what_.function)) one = 1000;
+    if (exchanges(what_.function) && what_.in_place && one > other) std::swap(one, other);
     Random random(what_.seed * 1000003 + one * 1009 + other);
     random.next();
     // The library carries out what is empty on all ranks.
-    const bool is_certain = gathers_on_all(what_.moves) && from == 0;
+    const bool is_certain = gathers_on_all(what_.function) && from == 0;
     if (what_.has_zeros && random.next() % 2 == 0 && !is_certain) return 0;
     return 1 + random.next() % what_.most;
   }
 
   /// The bytes of a block's elements, one after the other.
   [[nodiscard]] std::vector<char> contents(int from, int to, std::size_t count) const {
-    const bool is_same_for_all = gathers_on_all(what_.moves) || what_.sent == Placing::at_one_place;
+    const bool is_same_for_all = gathers_on_all(what_.function) || what_.sent == Placing::at_one_place;
     Random random(seed_ * 7919 + static_cast<std::uint64_t>(from) * 104729 +
                   (is_same_for_all ? 99991 : static_cast<std::uint64_t>(to)));
     std::vector<char> compact(count * own_.sent->compact_bytes());
@@ -311,15 +292,16 @@ class BlocksCall {
 
   void place(Side& side, bool is_sent) {
     side.peers.clear();
-    const bool all = exchanges(what_.moves) ||
-                     (is_sent ? scatters(what_.moves) && is_root()
-                              : gathers_on_all(what_.moves) || (gathers_at_root(what_.moves) && is_root()));
+    const bool all =
+        exchanges(what_.function) ||
+        (is_sent ? scatters(what_.function) && is_root()
+                 : gathers_on_all(what_.function) || (gathers_at_root(what_.function) && is_root()));
     if (is_sent ? !is_input_in_place() : true) {
       if (all) {
         for (int peer = 0; peer < ranks_; ++peer) side.peers.push_back(peer);
-      } else if (is_sent && !scatters(what_.moves)) {
+      } else if (is_sent && !scatters(what_.function)) {
         side.peers.push_back(what_.root);
-      } else if (!is_sent && scatters(what_.moves) && !(what_.in_place && is_root())) {
+      } else if (!is_sent && scatters(what_.function) && !(what_.in_place && is_root())) {
         side.peers.push_back(what_.root);
       }
     }
@@ -328,7 +310,7 @@ class BlocksCall {
     for (const int peer : side.peers)
       blocks.push_back({&layout, is_sent ? length(rank_, peer) : length(peer, rank_), 0});
     const std::vector<std::ptrdiff_t> at = placed_blocks(blocks, all, is_sent);
-    const bool by_bytes = what_.moves == Moves::alltoallw;
+    const bool by_bytes = what_.function == MpiFunction::alltoallw;
     for (std::size_t i = 0; i < blocks.size(); ++i)
       blocks[i].offset = by_bytes ? at[i] : at[i] * layout.extent;
     side.room.assign(blocks, own_.shift);
@@ -372,9 +354,9 @@ class BlocksCall {
   std::vector<std::ptrdiff_t> placed_blocks(const std::vector<Room::Block>& blocks, bool all, bool is_sent) {
     std::vector<std::ptrdiff_t> at(blocks.size(), 0);
     if (!all) return at;
-    const Placing placing = !is_displaced(what_.moves) ? Placing::in_order
-                            : is_sent                  ? what_.sent
-                                                       : what_.received;
+    const Placing placing = !is_displaced(what_.function) ? Placing::in_order
+                            : is_sent                     ? what_.sent
+                                                          : what_.received;
     if (placing == Placing::at_one_place) return at;
     std::vector<std::size_t> order(blocks.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -385,7 +367,7 @@ class BlocksCall {
     std::ptrdiff_t next = shuffles ? -3 : 0;
     for (const std::size_t i : order) {
       const Room::Block& block = blocks[i];
-      if (what_.moves == Moves::alltoallw) {
+      if (what_.function == MpiFunction::alltoallw) {
         const auto [low, high] = Room::span(*block.layout, block.count);
         // Every layout begins where its numbers are aligned.
         at[i] = (next - low + 7) / 8 * 8;

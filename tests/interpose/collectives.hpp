@@ -28,71 +28,48 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/mpi_function.hpp"
 #include "check.hpp"
 
-enum class Kind {
-  allreduce,
-  bcast,
-  reduce,
-  reduce_scatter,
-  reduce_scatter_block,
-  allgather,
-  alltoall,
-  alltoallv,
-  gather,
-  scatter,
-  scan,
-  exscan
-};
+using stretto::MpiFunction;
+
 /// What tests go through that pair every two of them.
-inline constexpr std::array all_kinds{
-    Kind::allreduce, Kind::bcast, Kind::reduce, Kind::reduce_scatter, Kind::reduce_scatter_block,
-    Kind::allgather};
+inline constexpr auto paired_functions = [] {
+  using enum MpiFunction;
+  return std::array{allreduce, bcast, reduce, reduce_scatter, reduce_scatter_block, allgather};
+}();
 /// What all other tests go through.
-inline constexpr std::array every_kind{
-    Kind::allreduce, Kind::bcast,    Kind::reduce,    Kind::reduce_scatter, Kind::reduce_scatter_block,
-    Kind::allgather, Kind::alltoall, Kind::alltoallv, Kind::gather,         Kind::scatter,
-    Kind::scan,      Kind::exscan};
-inline constexpr std::array kind_names{
-    "allreduce", "bcast",    "reduce",    "reduce_scatter", "reduce_scatter_block",
-    "allgather", "alltoall", "alltoallv", "gather",         "scatter",
-    "scan",      "exscan"};
-inline const char* name_of(Kind kind) {
-  return kind_names.at(static_cast<std::size_t>(kind));
-}
-inline bool is_reduction(Kind kind) {
-  return kind != Kind::bcast && (kind < Kind::allgather || kind > Kind::scatter);
-}
-inline bool has_root(Kind kind) {
-  return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather || kind == Kind::scatter;
-}
-/// Returns the kind of that name; all kinds for "all".
-inline std::vector<Kind> kinds_named(std::string_view name) {
-  if (name == "all") return {every_kind.begin(), every_kind.end()};
-  for (const Kind kind : every_kind) {
-    if (name == name_of(kind)) return {kind};
-  }
-  CHECK(false, "no collective is called " + std::string(name));
-  return {};
+inline constexpr auto called_functions = [] {
+  using enum MpiFunction;
+  return std::array{allreduce, bcast,    reduce,    reduce_scatter, reduce_scatter_block,
+                    allgather, alltoall, alltoallv, gather,         scatter,
+                    scan,      exscan};
+}();
+/// Returns the function of that name; all of them for "all".
+inline std::vector<MpiFunction> functions_named(std::string_view name) {
+  if (name == "all") return {called_functions.begin(), called_functions.end()};
+  const auto found = stretto::find_mpi_function(name);
+  CHECK(found.has_value(), "no collective is called " + std::string(name));
+  return {*found};
 }
 
 /// How often this process called each collective. A persistent one counts at every start. Stretto should
 /// have counted the same.
-inline std::array<std::atomic<long>, every_kind.size()> calls_of{};
-inline void count_call(Kind kind) {
-  calls_of.at(static_cast<std::size_t>(kind)).fetch_add(1, std::memory_order_relaxed);
+inline std::array<std::atomic<long>, stretto::mpi_functions.size()> calls_of{};
+inline void count_call(MpiFunction function) {
+  calls_of.at(static_cast<std::size_t>(function)).fetch_add(1, std::memory_order_relaxed);
 }
 /// sums_right() of check.hpp, counted.
 inline bool counted_sum_right(MPI_Comm comm, int count) {
-  count_call(Kind::allreduce);
+  count_call(MpiFunction::allreduce);
   return sums_right(comm, count);
 }
 inline void print_calls() {
   if (world_rank() != 0) return;
   std::string line = "calls";
-  for (const Kind kind : every_kind) {
-    line += std::string(" ") + name_of(kind) + "=" +
-            std::to_string(calls_of.at(static_cast<std::size_t>(kind)).load());
+  for (const MpiFunction function : called_functions) {
+    line += " " + std::string(name_of(function)) + "=" +
+            std::to_string(calls_of.at(static_cast<std::size_t>(function)).load());
   }
   std::puts(line.c_str());
 }
@@ -184,7 +161,7 @@ inline MPI_Op op_of(Combine how, bool real) {
 /// What to call. `count` is the length of the whole vector. If each rank has a block of it, it is cut
 /// unevenly for reduce_scatter and alltoallv, and else rounded up to equal blocks.
 struct Task {
-  Kind kind;
+  MpiFunction function;
   MPI_Comm comm;
   std::size_t count;
   Elements elements = doubles();
@@ -201,7 +178,7 @@ struct Task {
 /// MPI_IN_PLACE if the root is not rank 0.
 inline Task blocking(Task task) {
 #ifndef OPEN_MPI
-  if (task.kind == Kind::reduce && task.root % size_of(task.comm) != 0) task.in_place = false;
+  if (task.function == MpiFunction::reduce && task.root % size_of(task.comm) != 0) task.in_place = false;
 #endif
   return task;
 }
@@ -228,7 +205,7 @@ class Call {
     std::size_t bound = 0;
     for (std::size_t r = 0; r < ranks; ++r) {
       std::size_t block = (task.count + ranks - 1) / ranks;
-      if (task.kind == Kind::reduce_scatter || task.kind == Kind::alltoallv) {
+      if (task.function == MpiFunction::reduce_scatter || task.function == MpiFunction::alltoallv) {
         const auto below = [&](std::size_t n) { return task.count * n * (n + 1) / (ranks * (ranks + 1)); };
         const std::size_t place = task.rising ? r : ranks - 1 - r;
         block = below(place + 1) - below(place);
@@ -240,18 +217,18 @@ class Call {
 #if MPI_VERSION >= 4
     large_counts_.assign(counts_.begin(), counts_.end());
 #endif
-    const bool cut = task.kind >= Kind::reduce_scatter && task.kind <= Kind::scatter;
-    total_ = cut ? bound : task.count;
+    total_ = has_block_of_each_rank(collective_of(task.function)) ? bound : task.count;
     const std::size_t mine = static_cast<std::size_t>(counts_[static_cast<std::size_t>(rank_)]);
     sent_ = received_ = total_;
-    if (task.kind == Kind::allgather || task.kind == Kind::gather) sent_ = mine;
-    if (task.kind == Kind::reduce_scatter || task.kind == Kind::reduce_scatter_block) received_ = mine;
-    if (task.kind == Kind::gather && !is_root()) received_ = 0;
-    if (task.kind == Kind::scatter) {
+    if (task.function == MpiFunction::allgather || task.function == MpiFunction::gather) sent_ = mine;
+    if (task.function == MpiFunction::reduce_scatter || task.function == MpiFunction::reduce_scatter_block)
+      received_ = mine;
+    if (task.function == MpiFunction::gather && !is_root()) received_ = 0;
+    if (task.function == MpiFunction::scatter) {
       sent_ = is_root() ? total_ : 0;
       received_ = is_root() && task.in_place ? 0 : mine;
     }
-    if (task.kind == Kind::alltoallv) exchange_unevenly();
+    if (task.function == MpiFunction::alltoallv) exchange_unevenly();
     refill(seed);
   }
 
@@ -260,232 +237,120 @@ class Call {
     seed_ = seed;
     // A reduce in place is in place at the root only. The other ranks have no result, and so no buffer for
     // it.
-    const bool nowhere = task_.kind == Kind::reduce && task_.in_place && !is_root();
-    const std::size_t first = task_.kind == Kind::allgather || task_.kind == Kind::gather
-                                  ? bounds_[static_cast<std::size_t>(rank_)]
-                                  : 0;
+    const bool nowhere = task_.function == MpiFunction::reduce && task_.in_place && !is_root();
+    const std::size_t first =
+        task_.function == MpiFunction::allgather || task_.function == MpiFunction::gather
+            ? bounds_[static_cast<std::size_t>(rank_)]
+            : 0;
     out_.assign((nowhere ? 0 : one_buffer() ? total_ : received_) * task_.elements.extent, filler);
     in_.assign((one_buffer() ? 0 : sent_) * task_.elements.extent, filler);
-    if (task_.kind == Kind::bcast && !is_root()) return;
+    if (task_.function == MpiFunction::bcast && !is_root()) return;
     for (std::size_t i = 0; i < sent_; ++i) {
       put(one_buffer() ? out_ : in_, one_buffer() ? first + i : i, contribution(rank_, i));
     }
   }
 
+  // Each is a function of its own, because MPI is initialized in another way under a program that refers to
+  // non-blocking collectives.
+#define STRETTO_BLOCKING(Name, Iname, ...) MPI_##Name(__VA_ARGS__)
+#define STRETTO_BEGUN(Name, Iname, ...) MPI_##Iname(__VA_ARGS__, request)
+#define STRETTO_MADE(Name, Iname, ...) MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, request)
+#define STRETTO_BEGUN_LARGE(Name, Iname, ...) MPI_##Iname##_c(__VA_ARGS__, request)
+#define STRETTO_MADE_LARGE(Name, Iname, ...) MPI_##Name##_init_c(__VA_ARGS__, MPI_INFO_NULL, request)
+#define STRETTO_CALL(FORM, count, counts, places)                                                            \
+  switch (task_.function) {                                                                                  \
+    case MpiFunction::allreduce:                                                                             \
+      return FORM(Allreduce, Iallreduce, from(), out(), count, type(), task_.op, task_.comm);                \
+    case MpiFunction::bcast:                                                                                 \
+      return FORM(Bcast, Ibcast, out(), count, type(), task_.root, task_.comm);                              \
+    case MpiFunction::reduce:                                                                                \
+      return FORM(Reduce, Ireduce, from(), out(), count, type(), task_.op, task_.root, task_.comm);          \
+    case MpiFunction::reduce_scatter:                                                                        \
+      return FORM(Reduce_scatter, Ireduce_scatter, from(), out(), counts.data(), type(), task_.op,           \
+                  task_.comm);                                                                               \
+    case MpiFunction::reduce_scatter_block:                                                                  \
+      return FORM(Reduce_scatter_block, Ireduce_scatter_block, from(), out(), counts[0], type(), task_.op,   \
+                  task_.comm);                                                                               \
+    case MpiFunction::allgather:                                                                             \
+      return FORM(Allgather, Iallgather, from(), counts[0], type(), out(), counts[0], type(), task_.comm);   \
+    case MpiFunction::alltoall:                                                                              \
+      return FORM(Alltoall, Ialltoall, from(), counts[0], type(), out(), counts[0], type(), task_.comm);     \
+    case MpiFunction::alltoallv:                                                                             \
+      return FORM(Alltoallv, Ialltoallv, from(), counts.data(), places.data(), type(), out(), counts.data(), \
+                  places.data(), type(), task_.comm);                                                        \
+    case MpiFunction::gather:                                                                                \
+      return FORM(Gather, Igather, from(), counts[0], type(), out(), counts[0], type(), task_.root,          \
+                  task_.comm);                                                                               \
+    case MpiFunction::scatter:                                                                               \
+      return FORM(Scatter, Iscatter, from(), counts[0], type(), out(), counts[0], type(), task_.root,        \
+                  task_.comm);                                                                               \
+    case MpiFunction::scan:                                                                                  \
+      return FORM(Scan, Iscan, from(), out(), count, type(), task_.op, task_.comm);                          \
+    case MpiFunction::exscan:                                                                                \
+      return FORM(Exscan, Iexscan, from(), out(), count, type(), task_.op, task_.comm);                      \
+    default:                                                                                                 \
+      return MPI_ERR_OTHER;                                                                                  \
+  }
   int block() {
-    count_call(task_.kind);
-    switch (task_.kind) {
-      case Kind::allreduce:
-        return MPI_Allreduce(from(), out(), count(), type(), task_.op, task_.comm);
-      case Kind::bcast:
-        return MPI_Bcast(out(), count(), type(), task_.root, task_.comm);
-      case Kind::reduce:
-        return MPI_Reduce(from(), out(), count(), type(), task_.op, task_.root, task_.comm);
-      case Kind::reduce_scatter:
-        return MPI_Reduce_scatter(from(), out(), counts_.data(), type(), task_.op, task_.comm);
-      case Kind::reduce_scatter_block:
-        return MPI_Reduce_scatter_block(from(), out(), counts_[0], type(), task_.op, task_.comm);
-      case Kind::allgather:
-        return MPI_Allgather(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm);
-      case Kind::alltoall:
-        return MPI_Alltoall(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm);
-      case Kind::alltoallv:
-        return MPI_Alltoallv(from(), counts_.data(), places_.data(), type(), out(), counts_.data(),
-                             places_.data(), type(), task_.comm);
-      case Kind::gather:
-        return MPI_Gather(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm);
-      case Kind::scatter:
-        return MPI_Scatter(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm);
-      case Kind::scan:
-        return MPI_Scan(from(), out(), count(), type(), task_.op, task_.comm);
-      case Kind::exscan:
-        return MPI_Exscan(from(), out(), count(), type(), task_.op, task_.comm);
-    }
-    return MPI_ERR_OTHER;
+    count_call(task_.function);
+    STRETTO_CALL(STRETTO_BLOCKING, count(), counts_, places_)
   }
-
   int begin(MPI_Request* request) {
-    count_call(task_.kind);
-    switch (task_.kind) {
-      case Kind::allreduce:
-        return MPI_Iallreduce(from(), out(), count(), type(), task_.op, task_.comm, request);
-      case Kind::bcast:
-        return MPI_Ibcast(out(), count(), type(), task_.root, task_.comm, request);
-      case Kind::reduce:
-        return MPI_Ireduce(from(), out(), count(), type(), task_.op, task_.root, task_.comm, request);
-      case Kind::reduce_scatter:
-        return MPI_Ireduce_scatter(from(), out(), counts_.data(), type(), task_.op, task_.comm, request);
-      case Kind::reduce_scatter_block:
-        return MPI_Ireduce_scatter_block(from(), out(), counts_[0], type(), task_.op, task_.comm, request);
-      case Kind::allgather:
-        return MPI_Iallgather(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm, request);
-      case Kind::alltoall:
-        return MPI_Ialltoall(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm, request);
-      case Kind::alltoallv:
-        return MPI_Ialltoallv(from(), counts_.data(), places_.data(), type(), out(), counts_.data(),
-                              places_.data(), type(), task_.comm, request);
-      case Kind::gather:
-        return MPI_Igather(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
-                           request);
-      case Kind::scatter:
-        return MPI_Iscatter(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
-                            request);
-      case Kind::scan:
-        return MPI_Iscan(from(), out(), count(), type(), task_.op, task_.comm, request);
-      case Kind::exscan:
-        return MPI_Iexscan(from(), out(), count(), type(), task_.op, task_.comm, request);
-    }
-    return MPI_ERR_OTHER;
+    count_call(task_.function);
+    STRETTO_CALL(STRETTO_BEGUN, count(), counts_, places_)
   }
-
   /// Makes a persistent call, without starting it.
   int init(MPI_Request* request) {
-    switch (task_.kind) {
-      case Kind::allreduce:
-        return MPI_Allreduce_init(from(), out(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL,
-                                  request);
-      case Kind::bcast:
-        return MPI_Bcast_init(out(), count(), type(), task_.root, task_.comm, MPI_INFO_NULL, request);
-      case Kind::reduce:
-        return MPI_Reduce_init(from(), out(), count(), type(), task_.op, task_.root, task_.comm,
-                               MPI_INFO_NULL, request);
-      case Kind::reduce_scatter:
-        return MPI_Reduce_scatter_init(from(), out(), counts_.data(), type(), task_.op, task_.comm,
-                                       MPI_INFO_NULL, request);
-      case Kind::reduce_scatter_block:
-        return MPI_Reduce_scatter_block_init(from(), out(), counts_[0], type(), task_.op, task_.comm,
-                                             MPI_INFO_NULL, request);
-      case Kind::allgather:
-        return MPI_Allgather_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm,
-                                  MPI_INFO_NULL, request);
-      case Kind::alltoall:
-        return MPI_Alltoall_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm,
-                                 MPI_INFO_NULL, request);
-      case Kind::alltoallv:
-        return MPI_Alltoallv_init(from(), counts_.data(), places_.data(), type(), out(), counts_.data(),
-                                  places_.data(), type(), task_.comm, MPI_INFO_NULL, request);
-      case Kind::gather:
-        return MPI_Gather_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
-                               MPI_INFO_NULL, request);
-      case Kind::scatter:
-        return MPI_Scatter_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
-                                MPI_INFO_NULL, request);
-      case Kind::scan:
-        return MPI_Scan_init(from(), out(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL, request);
-      case Kind::exscan:
-        return MPI_Exscan_init(from(), out(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL, request);
-    }
-    return MPI_ERR_OTHER;
+    STRETTO_CALL(STRETTO_MADE, count(), counts_, places_)
   }
   int start(MPI_Request* request) const {
-    count_call(task_.kind);
+    count_call(task_.function);
     return MPI_Start(request);
   }
-
 #if MPI_VERSION >= 4
   int begin_large(MPI_Request* request) {
-    count_call(task_.kind);
-    const MPI_Count n = count();
-    const MPI_Count mine = counts_[0];
-    switch (task_.kind) {
-      case Kind::allreduce:
-        return MPI_Iallreduce_c(from(), out(), n, type(), task_.op, task_.comm, request);
-      case Kind::bcast:
-        return MPI_Ibcast_c(out(), n, type(), task_.root, task_.comm, request);
-      case Kind::reduce:
-        return MPI_Ireduce_c(from(), out(), n, type(), task_.op, task_.root, task_.comm, request);
-      case Kind::reduce_scatter:
-        return MPI_Ireduce_scatter_c(from(), out(), large_counts_.data(), type(), task_.op, task_.comm,
-                                     request);
-      case Kind::reduce_scatter_block:
-        return MPI_Ireduce_scatter_block_c(from(), out(), mine, type(), task_.op, task_.comm, request);
-      case Kind::allgather:
-        return MPI_Iallgather_c(from(), mine, type(), out(), mine, type(), task_.comm, request);
-      case Kind::alltoall:
-        return MPI_Ialltoall_c(from(), mine, type(), out(), mine, type(), task_.comm, request);
-      case Kind::alltoallv:
-        return MPI_Ialltoallv_c(from(), large_counts_.data(), large_places_.data(), type(), out(),
-                                large_counts_.data(), large_places_.data(), type(), task_.comm, request);
-      case Kind::gather:
-        return MPI_Igather_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm, request);
-      case Kind::scatter:
-        return MPI_Iscatter_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm, request);
-      case Kind::scan:
-        return MPI_Iscan_c(from(), out(), n, type(), task_.op, task_.comm, request);
-      case Kind::exscan:
-        return MPI_Iexscan_c(from(), out(), n, type(), task_.op, task_.comm, request);
-    }
-    return MPI_ERR_OTHER;
+    count_call(task_.function);
+    STRETTO_CALL(STRETTO_BEGUN_LARGE, count(), large_counts_, large_places_)
   }
   int init_large(MPI_Request* request) {
-    const MPI_Count n = count();
-    const MPI_Count mine = counts_[0];
-    switch (task_.kind) {
-      case Kind::allreduce:
-        return MPI_Allreduce_init_c(from(), out(), n, type(), task_.op, task_.comm, MPI_INFO_NULL, request);
-      case Kind::bcast:
-        return MPI_Bcast_init_c(out(), n, type(), task_.root, task_.comm, MPI_INFO_NULL, request);
-      case Kind::reduce:
-        return MPI_Reduce_init_c(from(), out(), n, type(), task_.op, task_.root, task_.comm, MPI_INFO_NULL,
-                                 request);
-      case Kind::reduce_scatter:
-        return MPI_Reduce_scatter_init_c(from(), out(), large_counts_.data(), type(), task_.op, task_.comm,
-                                         MPI_INFO_NULL, request);
-      case Kind::reduce_scatter_block:
-        return MPI_Reduce_scatter_block_init_c(from(), out(), mine, type(), task_.op, task_.comm,
-                                               MPI_INFO_NULL, request);
-      case Kind::allgather:
-        return MPI_Allgather_init_c(from(), mine, type(), out(), mine, type(), task_.comm, MPI_INFO_NULL,
-                                    request);
-      case Kind::alltoall:
-        return MPI_Alltoall_init_c(from(), mine, type(), out(), mine, type(), task_.comm, MPI_INFO_NULL,
-                                   request);
-      case Kind::alltoallv:
-        return MPI_Alltoallv_init_c(from(), large_counts_.data(), large_places_.data(), type(), out(),
-                                    large_counts_.data(), large_places_.data(), type(), task_.comm,
-                                    MPI_INFO_NULL, request);
-      case Kind::gather:
-        return MPI_Gather_init_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm,
-                                 MPI_INFO_NULL, request);
-      case Kind::scatter:
-        return MPI_Scatter_init_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm,
-                                  MPI_INFO_NULL, request);
-      case Kind::scan:
-        return MPI_Scan_init_c(from(), out(), n, type(), task_.op, task_.comm, MPI_INFO_NULL, request);
-      case Kind::exscan:
-        return MPI_Exscan_init_c(from(), out(), n, type(), task_.op, task_.comm, MPI_INFO_NULL, request);
-    }
-    return MPI_ERR_OTHER;
+    STRETTO_CALL(STRETTO_MADE_LARGE, count(), large_counts_, large_places_)
   }
 #endif
+#undef STRETTO_CALL
+#undef STRETTO_BLOCKING
+#undef STRETTO_BEGUN
+#undef STRETTO_MADE
+#undef STRETTO_BEGUN_LARGE
+#undef STRETTO_MADE_LARGE
 
   /// To be called when the call is complete. Returns whether the result is right, and nothing else was
   /// written.
   void check(const std::string& context = "") const {
     const auto at_rank = static_cast<std::size_t>(rank_);
-    const bool has_result =
-        (task_.kind != Kind::reduce || is_root()) && (task_.kind != Kind::exscan || rank_ > 0);
+    const bool has_result = (task_.function != MpiFunction::reduce || is_root()) &&
+                            (task_.function != MpiFunction::exscan || rank_ > 0);
     if (has_result) {
       for (std::size_t i = 0; i < received_; ++i) {
         std::int64_t wanted = 0;
-        if (task_.kind == Kind::bcast) {
+        if (task_.function == MpiFunction::bcast) {
           wanted = contribution(task_.root, i);
-        } else if (task_.kind == Kind::alltoall) {
+        } else if (task_.function == MpiFunction::alltoall) {
           const auto block = static_cast<std::size_t>(counts_[0]);
           wanted = contribution(static_cast<int>(i / block), at_rank * block + i % block);
-        } else if (task_.kind == Kind::alltoallv) {
+        } else if (task_.function == MpiFunction::alltoallv) {
           wanted = exchanged(i);
-        } else if (task_.kind == Kind::scatter) {
+        } else if (task_.function == MpiFunction::scatter) {
           wanted = contribution(task_.root, bounds_[at_rank] + i);
-        } else if (task_.kind == Kind::scan) {
+        } else if (task_.function == MpiFunction::scan) {
           wanted = reduced(i, rank_);
-        } else if (task_.kind == Kind::exscan) {
+        } else if (task_.function == MpiFunction::exscan) {
           wanted = reduced(i, rank_ - 1);
-        } else if (task_.kind == Kind::allgather || task_.kind == Kind::gather) {
+        } else if (task_.function == MpiFunction::allgather || task_.function == MpiFunction::gather) {
           const auto block = static_cast<std::size_t>(counts_[0]);
           wanted = contribution(static_cast<int>(i / block), i % block);
         } else {
-          wanted = reduced(task_.kind >= Kind::reduce_scatter ? bounds_[at_rank] + i : i, ranks_ - 1);
+          const bool has_blocks = has_block_of_each_rank(collective_of(task_.function));
+          wanted = reduced(has_blocks ? bounds_[at_rank] + i : i, ranks_ - 1);
         }
         if (get(out_, i) != wanted) wrong(context, "result", i, get(out_, i), wanted);
         check_gap(out_, i, context);
@@ -502,7 +367,7 @@ class Call {
 
   [[nodiscard]] std::string text(const std::string& context) const {
     static constexpr std::array operations{"sum", "max", "add", "compose"};
-    return context + ": " + name_of(task_.kind) + " of " + std::to_string(task_.count) +
+    return context + ": " + std::string(name_of(task_.function)) + " of " + std::to_string(task_.count) +
            (task_.elements.real ? " doubles, " : " ints, ") +
            operations.at(static_cast<std::size_t>(task_.how)) + ", root " + std::to_string(task_.root) +
            (task_.in_place ? ", in place" : "") +
@@ -525,11 +390,11 @@ class Call {
     return rank_ == task_.root;
   }
   [[nodiscard]] bool one_buffer() const {
-    if (task_.kind == Kind::bcast) return true;
-    if (!task_.in_place || task_.kind == Kind::scatter) return false;
+    if (task_.function == MpiFunction::bcast) return true;
+    if (!task_.in_place || task_.function == MpiFunction::scatter) return false;
     // Rank 0 of an exscan has no result, so that it has nothing to replace.
-    if (task_.kind == Kind::exscan) return rank_ > 0;
-    return is_root() || (task_.kind != Kind::reduce && task_.kind != Kind::gather);
+    if (task_.function == MpiFunction::exscan) return rank_ > 0;
+    return is_root() || (task_.function != MpiFunction::reduce && task_.function != MpiFunction::gather);
   }
   /// The block between two ranks has one length in both directions, as a call in place wants it.
   [[nodiscard]] int length_between(int one, int other) const {
@@ -565,7 +430,7 @@ class Call {
     return in_.empty() ? &no_input_ : in_.data();
   }
   void* out() {
-    if (task_.kind == Kind::scatter && task_.in_place && is_root()) return MPI_IN_PLACE;
+    if (task_.function == MpiFunction::scatter && task_.in_place && is_root()) return MPI_IN_PLACE;
     return out_.empty() ? &no_output_ : out_.data();
   }
   [[nodiscard]] int count() const {

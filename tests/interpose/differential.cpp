@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "algorithms/mpi_function.hpp"
 #include "check.hpp"
 #include "layouts.hpp"
 #include "select/spec.hpp"
@@ -23,6 +24,7 @@
 namespace {
 
 using stretto::Collective;
+using stretto::MpiFunction;
 using stretto::Spec;
 using stretto::Topology;
 using Bytes = std::vector<char>;
@@ -307,71 +309,6 @@ Spec random_fitting_spec(Collective collective, std::size_t bytes, const Place& 
 
 // ---- calls
 
-enum class Form {
-  allreduce,
-  bcast,
-  reduce,
-  reduce_scatter,
-  reduce_scatter_block,
-  allgather,
-  allgatherv,
-  alltoall,
-  alltoallv,
-  alltoallw,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  scan,
-  exscan,
-  barrier
-};
-constexpr std::size_t form_count = 17;
-
-Collective collective_of(Form form) {
-  switch (form) {
-    case Form::allreduce:
-      return Collective::allreduce;
-    case Form::bcast:
-      return Collective::bcast;
-    case Form::reduce:
-      return Collective::reduce;
-    case Form::allgather:
-    case Form::allgatherv:
-      return Collective::allgather;
-    case Form::alltoall:
-      return Collective::alltoall;
-    case Form::alltoallv:
-    case Form::alltoallw:
-      return Collective::alltoallv;
-    case Form::gather:
-      return Collective::gather;
-    case Form::gatherv:
-      return Collective::gatherv;
-    case Form::scatter:
-      return Collective::scatter;
-    case Form::scatterv:
-      return Collective::scatterv;
-    case Form::scan:
-      return Collective::scan;
-    case Form::exscan:
-      return Collective::exscan;
-    case Form::barrier:
-      return Collective::barrier;
-    default:
-      return Collective::reduce_scatter;
-  }
-}
-
-const char* name_of(Form form) {
-  constexpr std::array<const char*, form_count> names{
-      "allreduce", "bcast",      "reduce",   "reduce_scatter", "reduce_scatter_block",
-      "allgather", "allgatherv", "alltoall", "alltoallv",      "alltoallw",
-      "gather",    "gatherv",    "scatter",  "scatterv",       "scan",
-      "exscan",    "barrier"};
-  return names.at(static_cast<std::size_t>(form));
-}
-
 /// How a call is made.
 enum class Way { library, stretto, by_spec, begun_by_spec };
 
@@ -386,54 +323,20 @@ int waited(int error, MPI_Request& request) {
   return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/// MPI_x, PMPI_x, stretto_x or stretto_ix with the same arguments.
-#define CALL(x, ...)                                                                                    \
+/// MPI_X, PMPI_X, stretto_x or stretto_ix with the same arguments.
+#define CALL(X, x, ...)                                                                                 \
   [&] {                                                                                                 \
     static const auto by_spec = from_stretto<decltype(&stretto_##x)>("stretto_" #x);                    \
     static const auto begun_by_spec = from_stretto<decltype(&stretto_i##x)>("stretto_i" #x);            \
     MPI_Request request = MPI_REQUEST_NULL;                                                             \
     return way == Way::by_spec   ? by_spec(__VA_ARGS__, spec.c_str())                                   \
-           : way == Way::stretto ? MPI_##x##_(__VA_ARGS__)                                              \
-           : way == Way::library ? PMPI_##x##_(__VA_ARGS__)                                             \
+           : way == Way::stretto ? MPI_##X(__VA_ARGS__)                                                 \
+           : way == Way::library ? LIBRARY(PMPI_##X)(__VA_ARGS__)                                       \
                                  : waited(begun_by_spec(__VA_ARGS__, spec.c_str(), &request), request); \
   }()
-#define MPI_allreduce_ MPI_Allreduce
-#define PMPI_allreduce_ LIBRARY(PMPI_Allreduce)
-#define MPI_reduce_ MPI_Reduce
-#define PMPI_reduce_ LIBRARY(PMPI_Reduce)
-#define MPI_bcast_ MPI_Bcast
-#define PMPI_bcast_ LIBRARY(PMPI_Bcast)
-#define MPI_reduce_scatter_ MPI_Reduce_scatter
-#define PMPI_reduce_scatter_ LIBRARY(PMPI_Reduce_scatter)
-#define MPI_reduce_scatter_block_ MPI_Reduce_scatter_block
-#define PMPI_reduce_scatter_block_ LIBRARY(PMPI_Reduce_scatter_block)
-#define MPI_allgather_ MPI_Allgather
-#define PMPI_allgather_ LIBRARY(PMPI_Allgather)
-#define MPI_allgatherv_ MPI_Allgatherv
-#define PMPI_allgatherv_ LIBRARY(PMPI_Allgatherv)
-#define MPI_alltoall_ MPI_Alltoall
-#define PMPI_alltoall_ LIBRARY(PMPI_Alltoall)
-#define MPI_alltoallv_ MPI_Alltoallv
-#define PMPI_alltoallv_ LIBRARY(PMPI_Alltoallv)
-#define MPI_alltoallw_ MPI_Alltoallw
-#define PMPI_alltoallw_ LIBRARY(PMPI_Alltoallw)
-#define MPI_gather_ MPI_Gather
-#define PMPI_gather_ LIBRARY(PMPI_Gather)
-#define MPI_gatherv_ MPI_Gatherv
-#define PMPI_gatherv_ LIBRARY(PMPI_Gatherv)
-#define MPI_scatter_ MPI_Scatter
-#define PMPI_scatter_ LIBRARY(PMPI_Scatter)
-#define MPI_scatterv_ MPI_Scatterv
-#define PMPI_scatterv_ LIBRARY(PMPI_Scatterv)
-#define MPI_scan_ MPI_Scan
-#define PMPI_scan_ LIBRARY(PMPI_Scan)
-#define MPI_exscan_ MPI_Exscan
-#define PMPI_exscan_ LIBRARY(PMPI_Exscan)
-#define MPI_barrier_ MPI_Barrier
-#define PMPI_barrier_ LIBRARY(PMPI_Barrier)
 
 struct Reduction {
-  Form form = Form::allreduce;
+  MpiFunction function = MpiFunction::allreduce;
   const Place* where = nullptr;
   const Operation* op = nullptr;
   std::vector<int> blocks;  // of each rank in reduce_scatter; else of all elements together
@@ -444,17 +347,18 @@ struct Reduction {
     return static_cast<std::size_t>(std::accumulate(blocks.begin(), blocks.end(), 0));
   }
   [[nodiscard]] bool scatters() const {
-    return form == Form::reduce_scatter || form == Form::reduce_scatter_block;
+    return function == MpiFunction::reduce_scatter || function == MpiFunction::reduce_scatter_block;
   }
   [[nodiscard]] bool has_no_result() const {
-    return (form == Form::reduce && where->rank != root) || (form == Form::exscan && where->rank == 0);
+    return (function == MpiFunction::reduce && where->rank != root) ||
+           (function == MpiFunction::exscan && where->rank == 0);
   }
   [[nodiscard]] std::size_t result_count() const {
     if (has_no_result()) return 0;
     return scatters() ? static_cast<std::size_t>(blocks[static_cast<std::size_t>(where->rank)]) : total();
   }
   [[nodiscard]] bool in_place_here() const {
-    return in_place && (form != Form::reduce || where->rank == root);
+    return in_place && (function != MpiFunction::reduce || where->rank == root);
   }
 };
 
@@ -463,19 +367,19 @@ int call(const Reduction& reduction, const void* from, void* to, MPI_Datatype ty
   const int count = static_cast<int>(reduction.total());
   const MPI_Op op = reduction.op->handle;
   MPI_Comm comm = reduction.where->comm;
-  switch (reduction.form) {
-    case Form::allreduce:
-      return CALL(allreduce, from, to, count, type, op, comm);
-    case Form::reduce:
-      return CALL(reduce, from, to, count, type, op, reduction.root, comm);
-    case Form::reduce_scatter:
-      return CALL(reduce_scatter, from, to, reduction.blocks.data(), type, op, comm);
-    case Form::scan:
-      return CALL(scan, from, to, count, type, op, comm);
-    case Form::exscan:
-      return CALL(exscan, from, to, count, type, op, comm);
+  switch (reduction.function) {
+    case MpiFunction::allreduce:
+      return CALL(Allreduce, allreduce, from, to, count, type, op, comm);
+    case MpiFunction::reduce:
+      return CALL(Reduce, reduce, from, to, count, type, op, reduction.root, comm);
+    case MpiFunction::reduce_scatter:
+      return CALL(Reduce_scatter, reduce_scatter, from, to, reduction.blocks.data(), type, op, comm);
+    case MpiFunction::scan:
+      return CALL(Scan, scan, from, to, count, type, op, comm);
+    case MpiFunction::exscan:
+      return CALL(Exscan, exscan, from, to, count, type, op, comm);
     default:
-      return CALL(reduce_scatter_block, from, to, reduction.blocks[0], type, op, comm);
+      return CALL(Reduce_scatter_block, reduce_scatter_block, from, to, reduction.blocks[0], type, op, comm);
   }
 }
 
@@ -489,7 +393,7 @@ Bytes result_of(const Reduction& reduction, const Layout& layout, const Bytes& v
   (in_place ? output : input).load(values, 0, total);
   const Bytes before = input.memory();
   // A buffer that is not significant may be null.
-  const bool none = reduction.form == Form::reduce && reduction.has_no_result() && shift == 0;
+  const bool none = reduction.function == MpiFunction::reduce && reduction.has_no_result() && shift == 0;
   const void* from = in_place ? MPI_IN_PLACE : input.address();
   const int error = call(reduction, from, none ? nullptr : output.address(), layout.handle, way, spec);
   if (error != MPI_SUCCESS) wrong = "error " + std::to_string(error_class(error));
@@ -593,11 +497,13 @@ class Differ {
     return std::min(count, (std::size_t{4} << 20) / element_bytes);
   }
 
-  static std::vector<int> random_blocks(Form form, Random& shared, int ranks, std::size_t element_bytes) {
+  static std::vector<int> random_blocks(MpiFunction function, Random& shared, int ranks,
+                                        std::size_t element_bytes) {
     const std::size_t total = random_count(shared, ranks, element_bytes);
     const auto p = static_cast<std::size_t>(ranks);
-    if (form == Form::reduce_scatter_block) return std::vector<int>(p, static_cast<int>(total / p));
-    if (form != Form::reduce_scatter) return {static_cast<int>(total)};
+    if (function == MpiFunction::reduce_scatter_block)
+      return std::vector<int>(p, static_cast<int>(total / p));
+    if (function != MpiFunction::reduce_scatter) return {static_cast<int>(total)};
     std::vector<int> blocks(p, 0);
     for (int& block : blocks) {
       if (!chance(shared, 30)) block = static_cast<int>(below(shared, 2 * total / p + 1));
@@ -609,11 +515,12 @@ class Differ {
     return Random(mixed(number_) ^ (static_cast<std::uint64_t>(where.rank + 1) << 40));
   }
 
-  void describe(Form form, const Place& where, const Spec* spec, std::size_t count, const std::string& more) {
-    about_ = std::string(name_of(form)) + " by " + (spec == nullptr ? "auto" : to_string(*spec)) +
+  void describe(MpiFunction function, const Place& where, const Spec* spec, std::size_t count,
+                const std::string& more) {
+    about_ = std::string(name_of(function)) + " by " + (spec == nullptr ? "auto" : to_string(*spec)) +
              ", count " + std::to_string(count) + ", " + more + ", on " + where.name + " of " +
              std::to_string(where.ranks);
-    ++counts_[name_of(form)];
+    ++counts_[std::string(name_of(function))];
     if (const char* trace = std::getenv("DIFFERENTIAL_TRACE"); trace != nullptr) {
       std::fprintf(stderr, "%zu on %d: %s\n", number_, world_rank(), about_.c_str());
     }
@@ -627,8 +534,8 @@ class Differ {
     return begins && may_begin && !by_library ? Way::begun_by_spec : Way::by_spec;
   }
 
-  std::size_t random_family(Random& shared, Form form) {
-    const bool reduces = stretto::is_reduction(collective_of(form));
+  std::size_t random_family(Random& shared, MpiFunction function) {
+    const bool reduces = stretto::is_reduction(collective_of(function));
     for (;;) {
       const std::size_t family = below(shared, families_.size());
       if (!reduces || !operations_[family].empty()) return family;
@@ -636,37 +543,38 @@ class Differ {
   }
 
   void run_one(Random& shared) {
-    const auto form = static_cast<Form>(below(shared, form_count));
+    const auto function = stretto::mpi_functions.at(below(shared, stretto::mpi_functions.size())).function;
     const Place& where = random_place(shared);
     if (where.comm == MPI_COMM_NULL) return;
-    if (form == Form::bcast) return broadcast(shared, where);
-    if (form == Form::allgather) return allgather(shared, where);
-    if (form == Form::barrier) return barrier(shared, where);
-    if (form == Form::alltoall || form == Form::gather || form == Form::scatter)
-      return exchange(shared, where, form);
-    if (!stretto::is_reduction(collective_of(form))) return exchange_unequal(shared, where, form);
-    reduce(shared, where, form);
+    if (function == MpiFunction::bcast) return broadcast(shared, where);
+    if (function == MpiFunction::allgather) return allgather(shared, where);
+    if (function == MpiFunction::barrier) return barrier(shared, where);
+    if (function == MpiFunction::alltoall || function == MpiFunction::gather ||
+        function == MpiFunction::scatter)
+      return exchange(shared, where, function);
+    if (!stretto::is_reduction(collective_of(function))) return exchange_unequal(shared, where, function);
+    reduce(shared, where, function);
   }
 
-  void reduce(Random& shared, const Place& where, Form form) {
-    const std::size_t which = random_family(shared, form);
+  void reduce(Random& shared, const Place& where, MpiFunction function) {
+    const std::size_t which = random_family(shared, function);
     const Family& family = families_[which];
     const Operation& op = one_of(shared, operations_[which]);
     const std::size_t element_bytes = family.layouts[0].compact_bytes();
-    Reduction reduction{.form = form,
+    Reduction reduction{.function = function,
                         .where = &where,
                         .op = &op,
-                        .blocks = random_blocks(form, shared, where.ranks, element_bytes),
+                        .blocks = random_blocks(function, shared, where.ranks, element_bytes),
                         .root = static_cast<int>(below(shared, static_cast<std::size_t>(where.ranks))),
                         .in_place = chance(shared, 40)};
     const bool by_auto = chance(shared, 8);
-    Spec spec = random_fitting_spec(collective_of(form), reduction.total() * element_bytes, where,
+    Spec spec = random_fitting_spec(collective_of(function), reduction.total() * element_bytes, where,
                                     reduction.root, op.commutative, shared);
     const bool by_library =
         by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, reduction.root, op.commutative);
     if (by_library) avoid_faults_of_the_library(reduction, spec);
     const Layout& layout = reducible_layout(shared, family, by_library);
-    describe(reduction.form, where, by_auto ? nullptr : &spec, reduction.total(),
+    describe(reduction.function, where, by_auto ? nullptr : &spec, reduction.total(),
              family.name + " " + layout.name + " " + op.name +
                  (reduction.in_place ? " in place, root " : ", root ") + std::to_string(reduction.root) +
                  blocks_text(reduction));
@@ -680,7 +588,7 @@ class Differ {
     const Bytes got = result_of(reduction, layout, values, way, to_string(spec), shift, !by_library, wrong);
     if (!wrong.empty()) report(wrong);
     if (!same(got, wanted, layout, op, where.ranks)) report("another result");
-    if (reduction.form == Form::allreduce && !by_library) require_same_on_all(got, where);
+    if (reduction.function == MpiFunction::allreduce && !by_library) require_same_on_all(got, where);
   }
 
 #if defined(MPICH_VERSION) || defined(MPI_ABI)  // the library of the standard ABI that tests use is an MPICH
@@ -699,10 +607,10 @@ class Differ {
   static void avoid_faults_of_the_library(Reduction& reduction, Spec& spec) {
     if (library_scatters_wrongly(reduction)) {
       reduction.blocks = {static_cast<int>(reduction.total())};
-      reduction.form = Form::allreduce;
+      reduction.function = MpiFunction::allreduce;
       spec = {};
     }
-    if (mpich && reduction.form == Form::reduce && reduction.root != 0) reduction.in_place = false;
+    if (mpich && reduction.function == MpiFunction::reduce && reduction.root != 0) reduction.in_place = false;
   }
 
   static Bytes result_by_library(Reduction reduction, const Layout& plain, const Bytes& values,
@@ -716,7 +624,7 @@ class Differ {
         std::accumulate(reduction.blocks.begin(), mine, std::size_t{0}) * plain.compact_bytes();
     const std::size_t bytes = static_cast<std::size_t>(*mine) * plain.compact_bytes();
     reduction.blocks = {static_cast<int>(reduction.total())};
-    reduction.form = Form::allreduce;
+    reduction.function = MpiFunction::allreduce;
     const Bytes all = result_of(reduction, plain, values, Way::library, "", 8, false, wrong);
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(offset);
     return {first, first + static_cast<std::ptrdiff_t>(bytes)};
@@ -759,7 +667,7 @@ class Differ {
 
   /// Each rank has another layout.
   void broadcast(Random& shared, const Place& where) {
-    const Family& family = families_[random_family(shared, Form::bcast)];
+    const Family& family = families_[random_family(shared, MpiFunction::bcast)];
     const std::size_t element_bytes = family.layouts[0].compact_bytes();
     const std::size_t count = random_count(shared, where.ranks, element_bytes);
     const int root = static_cast<int>(below(shared, static_cast<std::size_t>(where.ranks)));
@@ -770,7 +678,7 @@ class Differ {
     const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, root, true);
     const Way way = random_way(shared, by_auto, by_library);
     const Layout& layout = movable_layout(own, family, by_library);
-    describe(Form::bcast, where, by_auto ? nullptr : &spec, count,
+    describe(MpiFunction::bcast, where, by_auto ? nullptr : &spec, count,
              family.name + " here " + layout.name + ", root " + std::to_string(root));
     const bool is_root = where.rank == root;
     const Bytes values =
@@ -790,11 +698,11 @@ class Differ {
 
   static int call_bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, Way way,
                         const std::string& spec) {
-    return CALL(bcast, buffer, count, type, root, comm);
+    return CALL(Bcast, bcast, buffer, count, type, root, comm);
   }
 
   void allgather(Random& shared, const Place& where) {
-    const Family& family = families_[random_family(shared, Form::allgather)];
+    const Family& family = families_[random_family(shared, MpiFunction::allgather)];
     const auto ranks = static_cast<std::size_t>(where.ranks);
     const std::size_t element_bytes = family.layouts[0].compact_bytes();
     const std::size_t total = random_count(shared, where.ranks, element_bytes);
@@ -808,7 +716,7 @@ class Differ {
     const Way way = random_way(shared, by_auto, by_library);
     const Layout& sent = movable_layout(own, family, by_library);
     const Layout& received = movable_layout(own, family, by_library);
-    describe(Form::allgather, where, by_auto ? nullptr : &spec, count,
+    describe(MpiFunction::allgather, where, by_auto ? nullptr : &spec, count,
              family.name + " here " + (in_place ? "in place" : sent.name) + " to " + received.name);
     const Bytes values = make_values(sent, count, Values::bits, own);
     const auto go = [&](const Layout& from, const Layout& to, Way by, Buffer& input, Buffer& output) {
@@ -837,7 +745,7 @@ class Differ {
 
   static int call_allgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                             MPI_Datatype type, MPI_Comm comm, Way way, const std::string& spec) {
-    return CALL(allgather, from, sent, sent_type, to, received, type, comm);
+    return CALL(Allgather, allgather, from, sent, sent_type, to, received, type, comm);
   }
 
   /// The elements of a family as bytes without gaps. MPICH's own binomial gathers and scatters of elements
@@ -852,46 +760,48 @@ class Differ {
   }
 
   /// Blocks of one length. Each rank has other layouts.
-  void exchange(Random& shared, const Place& where, Form form) {
-    const Family& family = families_[random_family(shared, form)];
+  void exchange(Random& shared, const Place& where, MpiFunction function) {
+    const Family& family = families_[random_family(shared, function)];
     const auto ranks = static_cast<std::size_t>(where.ranks);
     const std::size_t element_bytes = family.layouts[0].compact_bytes();
     const std::size_t total = random_count(shared, where.ranks, element_bytes);
     const std::size_t count = chance(shared, 50) ? total / ranks : std::min<std::size_t>(total, 10000);
     const int root = static_cast<int>(below(shared, ranks));
     const bool by_auto = chance(shared, 8);
-    const Spec spec =
-        random_fitting_spec(collective_of(form), count * ranks * element_bytes, where, root, true, shared);
+    const Spec spec = random_fitting_spec(collective_of(function), count * ranks * element_bytes, where, root,
+                                          true, shared);
     Random own = own_random(where);
     const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, root, true);
     const Way way = random_way(shared, by_auto, by_library);
     const bool is_root = where.rank == root;
-    const bool in_place = chance(shared, 30) && !by_library && (form == Form::alltoall || is_root);
-    const bool only_bytes = by_library && mpich && stretto::has_root(collective_of(form));
+    const bool in_place = chance(shared, 30) && !by_library && (function == MpiFunction::alltoall || is_root);
+    const bool only_bytes = by_library && mpich && stretto::has_root(collective_of(function));
     const Layout& plain = bytes_of(family);
     const Layout& sent = only_bytes ? plain : movable_layout(own, family, by_library);
     const Layout& received = only_bytes ? plain : movable_layout(own, family, by_library);
-    describe(form, where, by_auto ? nullptr : &spec, count,
+    describe(function, where, by_auto ? nullptr : &spec, count,
              family.name + " here " + sent.name + " to " + received.name + (in_place ? " in place" : "") +
                  ", root " + std::to_string(root));
-    const std::size_t given = form == Form::gather                ? count
-                              : form == Form::scatter && !is_root ? 0
-                                                                  : count * ranks;
-    const std::size_t taken = form == Form::scatter              ? count
-                              : form == Form::gather && !is_root ? 0
-                                                                 : count * ranks;
+    const std::size_t given = function == MpiFunction::gather                ? count
+                              : function == MpiFunction::scatter && !is_root ? 0
+                                                                             : count * ranks;
+    const std::size_t taken = function == MpiFunction::scatter              ? count
+                              : function == MpiFunction::gather && !is_root ? 0
+                                                                            : count * ranks;
     const Bytes values = make_values(family.layouts[0], given, Values::bits, own);
     const auto go = [&](const Layout& from, const Layout& to, bool replaces, Way by, Buffer& input,
                         Buffer& output) {
-      const bool has_no_input = replaces && form != Form::scatter;
+      const bool has_no_input = replaces && function != MpiFunction::scatter;
       if (has_no_input) {
-        output.load(values, form == Form::gather ? static_cast<std::size_t>(where.rank) * count : 0, given);
+        output.load(values,
+                    function == MpiFunction::gather ? static_cast<std::size_t>(where.rank) * count : 0,
+                    given);
       } else {
         input.load(values, 0, given);
       }
       return call_exchange(
-          form, has_no_input ? MPI_IN_PLACE : input.address(), static_cast<int>(count) * from.units,
-          from.handle, replaces && form == Form::scatter ? MPI_IN_PLACE : output.address(),
+          function, has_no_input ? MPI_IN_PLACE : input.address(), static_cast<int>(count) * from.units,
+          from.handle, replaces && function == MpiFunction::scatter ? MPI_IN_PLACE : output.address(),
           static_cast<int>(count) * to.units, to.handle, root, where.comm, by, to_string(spec));
     };
     Buffer plain_input(plain, given, 0);
@@ -900,20 +810,22 @@ class Differ {
     Buffer output(received, taken, 8 * below(own, 4));
     CHECK(go(plain, plain, false, Way::library, plain_input, expected) == MPI_SUCCESS);
     if (go(sent, received, in_place, way, input, output) != MPI_SUCCESS) report("an error");
-    const bool has_result = !(in_place && form == Form::scatter);
+    const bool has_result = !(in_place && function == MpiFunction::scatter);
     if (has_result && output.unload(0, taken) != expected.unload(0, taken)) report("another result");
     if (!output.gaps_untouched()) report("gaps were changed");
-    if ((!in_place || form == Form::scatter) && input.unload(0, given) != values)
+    if ((!in_place || function == MpiFunction::scatter) && input.unload(0, given) != values)
       report("the input was changed");
     if (!input.gaps_untouched()) report("gaps of the input were changed");
   }
 
-  static int call_exchange(Form form, const void* from, int sent, MPI_Datatype sent_type, void* to,
+  static int call_exchange(MpiFunction function, const void* from, int sent, MPI_Datatype sent_type, void* to,
                            int received, MPI_Datatype type, int root, MPI_Comm comm, Way way,
                            const std::string& spec) {
-    if (form == Form::alltoall) return CALL(alltoall, from, sent, sent_type, to, received, type, comm);
-    if (form == Form::gather) return CALL(gather, from, sent, sent_type, to, received, type, root, comm);
-    return CALL(scatter, from, sent, sent_type, to, received, type, root, comm);
+    if (function == MpiFunction::alltoall)
+      return CALL(Alltoall, alltoall, from, sent, sent_type, to, received, type, comm);
+    if (function == MpiFunction::gather)
+      return CALL(Gather, gather, from, sent, sent_type, to, received, type, root, comm);
+    return CALL(Scatter, scatter, from, sent, sent_type, to, received, type, root, comm);
   }
 
   /// What a rank sends or receives, as the arguments of MPI. If there is one block, counts[0] is its length.
@@ -970,14 +882,14 @@ class Differ {
   }
 
   /// Blocks of any lengths at any places. Each rank has other layouts; in an alltoallw, each block.
-  void exchange_unequal(Random& shared, const Place& where, Form form) {
+  void exchange_unequal(Random& shared, const Place& where, MpiFunction function) {
     const auto ranks = static_cast<std::size_t>(where.ranks);
     const auto me = static_cast<std::size_t>(where.rank);
-    const bool exchanges = form == Form::alltoallv || form == Form::alltoallw;
-    const bool by_bytes = form == Form::alltoallw;
-    std::vector<const Family*> families(ranks * ranks, &families_[random_family(shared, form)]);
+    const bool exchanges = function == MpiFunction::alltoallv || function == MpiFunction::alltoallw;
+    const bool by_bytes = function == MpiFunction::alltoallw;
+    std::vector<const Family*> families(ranks * ranks, &families_[random_family(shared, function)]);
     for (const Family*& family : families) {
-      if (by_bytes) family = &families_[random_family(shared, form)];
+      if (by_bytes) family = &families_[random_family(shared, function)];
     }
     const std::size_t total = random_count(shared, where.ranks, 16);
     std::vector<std::size_t> lengths = random_lengths(shared, ranks, total);
@@ -985,20 +897,20 @@ class Differ {
     const bool is_root = me == root;
     // The block between two ranks. Those of a gather are the column of the root, of a scatter its row.
     const auto block = [&](std::size_t from, std::size_t to) {
-      return from * ranks + (form == Form::allgatherv ? 0 : to);
+      return from * ranks + (function == MpiFunction::allgatherv ? 0 : to);
     };
     std::size_t bytes = 0;
     for (std::size_t from = 0; from < ranks; ++from)
       bytes += lengths[block(from, root)] * families[block(from, root)]->layouts[0].compact_bytes();
     const bool by_auto = chance(shared, 8);
     const Spec spec =
-        random_fitting_spec(collective_of(form), bytes, where, static_cast<int>(root), true, shared);
+        random_fitting_spec(collective_of(function), bytes, where, static_cast<int>(root), true, shared);
     const bool by_library =
         by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, static_cast<int>(root), true);
     const Way way = random_way(shared, by_auto, by_library);
     const bool all_in_place = chance(shared, 30) && !by_library;
-    const bool in_place = all_in_place && (exchanges || form == Form::allgatherv || is_root);
-    const bool has_no_input = in_place && form != Form::scatterv;
+    const bool in_place = all_in_place && (exchanges || function == MpiFunction::allgatherv || is_root);
+    const bool has_no_input = in_place && function != MpiFunction::scatterv;
     if (all_in_place && exchanges) {
       for (std::size_t from = 0; from < ranks; ++from) {
         for (std::size_t to = 0; to < from; ++to) {
@@ -1011,12 +923,13 @@ class Differ {
     std::vector<std::size_t> given;  // the blocks of this rank
     std::vector<std::size_t> taken;
     for (std::size_t peer = 0; peer < ranks; ++peer) {
-      if (exchanges || (form == Form::scatterv && is_root)) given.push_back(block(me, peer));
-      if (exchanges || form == Form::allgatherv || (form == Form::gatherv && is_root))
+      if (exchanges || (function == MpiFunction::scatterv && is_root)) given.push_back(block(me, peer));
+      if (exchanges || function == MpiFunction::allgatherv || (function == MpiFunction::gatherv && is_root))
         taken.push_back(block(peer, me));
     }
-    if (form == Form::allgatherv || form == Form::gatherv) given.push_back(block(me, root));
-    if (form == Form::scatterv) taken.push_back(block(root, me));
+    if (function == MpiFunction::allgatherv || function == MpiFunction::gatherv)
+      given.push_back(block(me, root));
+    if (function == MpiFunction::scatterv) taken.push_back(block(root, me));
     Random own = own_random(where);
     enum class Lying { plainly, as_the_library_takes_it, anyhow };
     const auto layouts_of = [&](const std::vector<std::size_t>& blocks, Lying lying) {
@@ -1047,7 +960,7 @@ class Differ {
     lay_out(output, layouts_of(taken, lying), lengths_of(taken), by_bytes, placing);
     lay_out(plain_input, layouts_of(given, Lying::plainly), lengths_of(given), by_bytes, nullptr);
     lay_out(expected, layouts_of(taken, Lying::plainly), lengths_of(taken), by_bytes, nullptr);
-    describe(form, where, by_auto ? nullptr : &spec, total,
+    describe(function, where, by_auto ? nullptr : &spec, total,
              (families[0]->name + " here ") + (has_no_input ? "in place" : first_layout(input)) + " to " +
                  first_layout(output) + (in_place ? " in place" : "") + ", root " + std::to_string(root));
 
@@ -1060,11 +973,12 @@ class Differ {
       if (has_no_input) output.room.load(exchanges ? i : me, values[i]);
       if (!has_no_input) input.room.load(i, values[i]);
     }
-    CHECK(call_unequal(form, plain_input, expected, false, root, where.comm, Way::library, "") ==
+    CHECK(call_unequal(function, plain_input, expected, false, root, where.comm, Way::library, "") ==
           MPI_SUCCESS);
-    if (call_unequal(form, input, output, in_place, root, where.comm, way, to_string(spec)) != MPI_SUCCESS)
+    if (call_unequal(function, input, output, in_place, root, where.comm, way, to_string(spec)) !=
+        MPI_SUCCESS)
       report("an error");
-    const bool has_result = !(in_place && form == Form::scatterv);
+    const bool has_result = !(in_place && function == MpiFunction::scatterv);
     for (std::size_t i = 0; has_result && i < taken.size(); ++i) {
       if (output.room.unload(i) != expected.room.unload(i)) report("another block " + std::to_string(i));
     }
@@ -1079,30 +993,30 @@ class Differ {
     return side.room.blocks().empty() ? "nothing" : side.room.blocks()[0].layout->name;
   }
 
-  static int call_unequal(Form form, Side& in, Side& out, bool in_place, std::size_t root_rank, MPI_Comm comm,
-                          Way way, const std::string& spec) {
+  static int call_unequal(MpiFunction function, Side& in, Side& out, bool in_place, std::size_t root_rank,
+                          MPI_Comm comm, Way way, const std::string& spec) {
     const int root = static_cast<int>(root_rank);
-    const bool has_input = !in_place || form == Form::scatterv;
+    const bool has_input = !in_place || function == MpiFunction::scatterv;
     const void* from = has_input ? in.room.address() : MPI_IN_PLACE;
-    void* to = in_place && form == Form::scatterv ? MPI_IN_PLACE : out.room.address();
+    void* to = in_place && function == MpiFunction::scatterv ? MPI_IN_PLACE : out.room.address();
     const MPI_Datatype sent = in.types[0];
     const MPI_Datatype received = out.types[0];
-    switch (form) {
-      case Form::allgatherv:
-        return CALL(allgatherv, from, in.counts[0], sent, to, out.counts.data(), out.places.data(), received,
-                    comm);
-      case Form::alltoallv:
-        return CALL(alltoallv, from, in.counts.data(), in.places.data(), sent, to, out.counts.data(),
+    switch (function) {
+      case MpiFunction::allgatherv:
+        return CALL(Allgatherv, allgatherv, from, in.counts[0], sent, to, out.counts.data(),
                     out.places.data(), received, comm);
-      case Form::alltoallw:
-        return CALL(alltoallw, from, in.counts.data(), in.places.data(), in.types.data(), to,
+      case MpiFunction::alltoallv:
+        return CALL(Alltoallv, alltoallv, from, in.counts.data(), in.places.data(), sent, to,
+                    out.counts.data(), out.places.data(), received, comm);
+      case MpiFunction::alltoallw:
+        return CALL(Alltoallw, alltoallw, from, in.counts.data(), in.places.data(), in.types.data(), to,
                     out.counts.data(), out.places.data(), out.types.data(), comm);
-      case Form::gatherv:
-        return CALL(gatherv, from, in.counts[0], sent, to, out.counts.data(), out.places.data(), received,
-                    root, comm);
+      case MpiFunction::gatherv:
+        return CALL(Gatherv, gatherv, from, in.counts[0], sent, to, out.counts.data(), out.places.data(),
+                    received, root, comm);
       default:
-        return CALL(scatterv, from, in.counts.data(), in.places.data(), sent, to, out.counts[0], received,
-                    root, comm);
+        return CALL(Scatterv, scatterv, from, in.counts.data(), in.places.data(), sent, to, out.counts[0],
+                    received, root, comm);
     }
   }
 
@@ -1111,13 +1025,13 @@ class Differ {
     const bool by_auto = chance(shared, 8);
     const Spec spec = random_fitting_spec(Collective::barrier, 0, where, 0, true, shared);
     const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, 0, true);
-    describe(Form::barrier, where, by_auto ? nullptr : &spec, 0, "");
+    describe(MpiFunction::barrier, where, by_auto ? nullptr : &spec, 0, "");
     if (call_barrier(where.comm, random_way(shared, by_auto, by_library), to_string(spec)) != MPI_SUCCESS)
       report("an error");
   }
 
   static int call_barrier(MPI_Comm comm, Way way, const std::string& spec) {
-    return CALL(barrier, comm);
+    return CALL(Barrier, barrier, comm);
   }
 
   // ---- reproducible mode
@@ -1125,17 +1039,17 @@ class Differ {
   /// The same values of each rank, by several specs and on communicators with other placements of the
   /// ranks.
   void run_reproducibly(Random& shared) {
-    constexpr std::array forms{Form::allreduce, Form::reduce, Form::reduce_scatter,
-                               Form::reduce_scatter_block};
-    const Form form = forms.at(below(shared, forms.size()));
+    constexpr std::array functions{MpiFunction::allreduce, MpiFunction::reduce, MpiFunction::reduce_scatter,
+                                   MpiFunction::reduce_scatter_block};
+    const MpiFunction function = functions.at(below(shared, functions.size()));
     const Family& family = *floats_.at(below(shared, floats_.size()));
     const Layout& layout = family.layouts[0];
     const Operation op = operations_on(family)[below(shared, 2)];
     const std::size_t element_bytes = layout.compact_bytes();
-    Reduction reduction{.form = form,
+    Reduction reduction{.function = function,
                         .where = &whole_[0],
                         .op = &op,
-                        .blocks = random_blocks(form, shared, whole_[0].ranks, element_bytes),
+                        .blocks = random_blocks(function, shared, whole_[0].ranks, element_bytes),
                         .root = static_cast<int>(below(shared, static_cast<std::size_t>(whole_[0].ranks))),
                         .in_place = false};
     std::vector<std::int64_t> wanted;
@@ -1145,7 +1059,7 @@ class Differ {
       const bool by_auto = turn == 0 || chance(shared, 10);
       Spec spec = fixed_spec(reduction, reduction.total() * element_bytes, shared);
       describe(
-          form, *reduction.where, by_auto ? nullptr : &spec, reduction.total(),
+          function, *reduction.where, by_auto ? nullptr : &spec, reduction.total(),
           family.name + " " + op.name + ", root " + std::to_string(reduction.root) + blocks_text(reduction));
       Random own = own_random(*reduction.where);
       const Bytes values = make_values(layout, reduction.total(), op.values, own);
@@ -1164,7 +1078,7 @@ class Differ {
 
   /// Mostly a reproducible spec. Others are replaced by one.
   static Spec fixed_spec(const Reduction& reduction, std::size_t bytes, Random& shared) {
-    const Collective collective = collective_of(reduction.form);
+    const Collective collective = collective_of(reduction.function);
     Spec spec = random_spec(collective, bytes, shared);
     for (int tries = 0; tries < 30; ++tries) {
       const bool fixed = !spec.is_native() && fits(spec, *reduction.where, reduction.root, true) &&

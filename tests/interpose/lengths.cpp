@@ -6,48 +6,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/mpi_function.hpp"
 #include "check.hpp"
 #include "forcing.hpp"
 
 namespace {
 
-enum class Kind {
-  allreduce,
-  bcast,
-  reduce,
-  reduce_scatter,
-  allgather,
-  allgatherv,
-  alltoall,
-  alltoallv,
-  alltoallw,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  scan,
-  exscan
-};
-struct Named {
-  Kind kind;
-  const char* name;
-  const char* collective;  // whose specs carry it out
-};
-constexpr std::array kinds{Named{Kind::allreduce, "allreduce", "allreduce"},
-                           Named{Kind::bcast, "bcast", "bcast"},
-                           Named{Kind::reduce, "reduce", "reduce"},
-                           Named{Kind::reduce_scatter, "reduce_scatter", "reduce_scatter"},
-                           Named{Kind::allgather, "allgather", "allgather"},
-                           Named{Kind::allgatherv, "allgatherv", "allgather"},
-                           Named{Kind::alltoall, "alltoall", "alltoall"},
-                           Named{Kind::alltoallv, "alltoallv", "alltoallv"},
-                           Named{Kind::alltoallw, "alltoallw", "alltoallv"},
-                           Named{Kind::gather, "gather", "gather"},
-                           Named{Kind::gatherv, "gatherv", "gatherv"},
-                           Named{Kind::scatter, "scatter", "scatter"},
-                           Named{Kind::scatterv, "scatterv", "scatterv"},
-                           Named{Kind::scan, "scan", "scan"},
-                           Named{Kind::exscan, "exscan", "exscan"}};
+using stretto::MpiFunction;
 
 int on_comm = 0;
 void count_comm(MPI_Comm* /*comm*/, int* /*error*/, ...) {
@@ -82,30 +47,31 @@ struct Written {
   std::vector<int> places{0};
   int count = 0;
 };
-Written written_by(Kind kind, int count, MPI_Comm comm) {
+Written written_by(MpiFunction function, int count, MPI_Comm comm) {
   const int ranks = size_of(comm);
   const int block = count / ranks;
   const bool is_root = rank_in(comm) == root;
-  switch (kind) {
-    case Kind::allreduce:
-    case Kind::scan:
+  switch (function) {
+    case MpiFunction::allreduce:
+    case MpiFunction::scan:
       return {.count = count};
-    case Kind::exscan:
+    case MpiFunction::exscan:
       return {.count = rank_in(comm) == 0 ? 0 : count};
-    case Kind::reduce:
+    case MpiFunction::reduce:
       return {.count = is_root ? count : 0};
-    case Kind::bcast:
+    case MpiFunction::bcast:
       return {};
-    case Kind::reduce_scatter:
-    case Kind::scatter:
-    case Kind::scatterv:
+    case MpiFunction::reduce_scatter:
+    case MpiFunction::reduce_scatter_block:
+    case MpiFunction::scatter:
+    case MpiFunction::scatterv:
       return {.count = block};
-    case Kind::allgather:
-    case Kind::alltoall:
+    case MpiFunction::allgather:
+    case MpiFunction::alltoall:
       return {.count = block * ranks};
-    case Kind::gather:
+    case MpiFunction::gather:
       return {.count = is_root ? block * ranks : 0};
-    case Kind::gatherv:
+    case MpiFunction::gatherv:
       if (!is_root) return {};
       [[fallthrough]];
     default:
@@ -113,7 +79,7 @@ Written written_by(Kind kind, int count, MPI_Comm comm) {
   }
 }
 
-int call(Kind kind, bool is_blocking, int count, MPI_Comm comm) {
+int call(MpiFunction function, bool is_blocking, int count, MPI_Comm comm) {
   const int ranks = size_of(comm);
   const int block = count / ranks;
   const Blocks blocks(ranks, block);
@@ -125,58 +91,63 @@ int call(Kind kind, bool is_blocking, int count, MPI_Comm comm) {
   int error = MPI_SUCCESS;
 #define EITHER(blocking, other, ...) \
   error = is_blocking ? blocking(__VA_ARGS__) : other(__VA_ARGS__, &request)
-  switch (kind) {
-    case Kind::allreduce:
+  switch (function) {
+    case MpiFunction::allreduce:
       EITHER(MPI_Allreduce, MPI_Iallreduce, in.data(), out.data(), count, MPI_INT, MPI_SUM, comm);
       break;
-    case Kind::bcast:
+    case MpiFunction::bcast:
       EITHER(MPI_Bcast, MPI_Ibcast, in.data(), count, MPI_INT, root, comm);
       break;
-    case Kind::reduce:
+    case MpiFunction::reduce:
       EITHER(MPI_Reduce, MPI_Ireduce, in.data(), out.data(), count, MPI_INT, MPI_SUM, root, comm);
       break;
-    case Kind::reduce_scatter:
+    case MpiFunction::reduce_scatter:
+      EITHER(MPI_Reduce_scatter, MPI_Ireduce_scatter, in.data(), out.data(), counts, MPI_INT, MPI_SUM, comm);
+      break;
+    case MpiFunction::reduce_scatter_block:
       EITHER(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in.data(), out.data(), block, MPI_INT,
              MPI_SUM, comm);
       break;
-    case Kind::allgather:
+    case MpiFunction::allgather:
       EITHER(MPI_Allgather, MPI_Iallgather, in.data(), block, MPI_INT, out.data(), block, MPI_INT, comm);
       break;
-    case Kind::allgatherv:
+    case MpiFunction::allgatherv:
       EITHER(MPI_Allgatherv, MPI_Iallgatherv, in.data(), block, MPI_INT, out.data(), counts, places, MPI_INT,
              comm);
       break;
-    case Kind::alltoall:
+    case MpiFunction::alltoall:
       EITHER(MPI_Alltoall, MPI_Ialltoall, in.data(), block, MPI_INT, out.data(), block, MPI_INT, comm);
       break;
-    case Kind::alltoallv:
+    case MpiFunction::alltoallv:
       EITHER(MPI_Alltoallv, MPI_Ialltoallv, in.data(), counts, places, MPI_INT, out.data(), counts, places,
              MPI_INT, comm);
       break;
-    case Kind::alltoallw:
+    case MpiFunction::alltoallw:
       EITHER(MPI_Alltoallw, MPI_Ialltoallw, in.data(), counts, bytes, types, out.data(), counts, bytes, types,
              comm);
       break;
-    case Kind::gather:
+    case MpiFunction::gather:
       EITHER(MPI_Gather, MPI_Igather, in.data(), block, MPI_INT, out.data(), block, MPI_INT, root, comm);
       break;
-    case Kind::gatherv:
+    case MpiFunction::gatherv:
       EITHER(MPI_Gatherv, MPI_Igatherv, in.data(), block, MPI_INT, out.data(), counts, places, MPI_INT, root,
              comm);
       break;
-    case Kind::scatter:
+    case MpiFunction::scatter:
       EITHER(MPI_Scatter, MPI_Iscatter, in.data(), block, MPI_INT, out.data(), block, MPI_INT, root, comm);
       break;
-    case Kind::scatterv:
+    case MpiFunction::scatterv:
       EITHER(MPI_Scatterv, MPI_Iscatterv, in.data(), counts, places, MPI_INT, out.data(), block, MPI_INT,
              root, comm);
       break;
-    case Kind::scan:
+    case MpiFunction::scan:
       EITHER(MPI_Scan, MPI_Iscan, in.data(), out.data(), count, MPI_INT, MPI_SUM, comm);
       break;
-    case Kind::exscan:
+    case MpiFunction::exscan:
       EITHER(MPI_Exscan, MPI_Iexscan, in.data(), out.data(), count, MPI_INT, MPI_SUM, comm);
       break;
+    case MpiFunction::barrier:
+      break;  // has no length
   }
 #undef EITHER
   // The arrays stay until the end of the call.
@@ -184,26 +155,26 @@ int call(Kind kind, bool is_blocking, int count, MPI_Comm comm) {
 }
 
 /// Whether a rank gets more than it expects. If not, a block that only two ranks know may be shorter.
-bool must_fail(Kind kind, bool is_at_root, bool is_longer) {
-  if (kind == Kind::gatherv) return is_at_root != is_longer;
-  if (kind == Kind::scatterv) return is_at_root == is_longer;
+bool must_fail(MpiFunction function, bool is_at_root, bool is_longer) {
+  if (function == MpiFunction::gatherv) return is_at_root != is_longer;
+  if (function == MpiFunction::scatterv) return is_at_root == is_longer;
   return true;
 }
 
-void try_lengths(const Named& what, const std::string& spec, bool is_blocking, int most, int odd, int odds,
+void try_lengths(MpiFunction function, const std::string& spec, bool is_blocking, int most, int odd, int odds,
                  MPI_Comm comm) {
-  const std::string context = std::string(what.name) + " by " + spec + ", rank " + std::to_string(odd) +
-                              " has " + std::to_string(odds) + " of " + std::to_string(most) +
-                              (is_blocking ? "" : ", non-blocking");
+  const std::string context = std::string(name_of(function)) + " by " + spec + ", rank " +
+                              std::to_string(odd) + " has " + std::to_string(odds) + " of " +
+                              std::to_string(most) + (is_blocking ? "" : ", non-blocking");
   const int count = world_rank() == odd ? odds : most;
-  const Written written = written_by(what.kind, count, comm);
+  const Written written = written_by(function, count, comm);
   const auto rest = [&](int place) {
     const auto begin = out.begin() + place + written.count;
     return std::pair(begin, begin + margin);
   };
   for (const int place : written.places) std::fill(rest(place).first, rest(place).second, untouched);
   on_comm = 0;
-  const int error = error_class(call(what.kind, is_blocking, count, comm));
+  const int error = error_class(call(function, is_blocking, count, comm));
   CHECK(error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE || error == MPI_ERR_OTHER,
         context + ": class " + std::to_string(error));
   CHECK(on_comm == (error == MPI_SUCCESS ? 0 : 1), context);
@@ -213,7 +184,7 @@ void try_lengths(const Named& what, const std::string& spec, bool is_blocking, i
   }
   int failed = error == MPI_SUCCESS ? 0 : 1;
   LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (must_fail(what.kind, odd == root, odds > most)) CHECK(failed > 0, context);
+  if (must_fail(function, odd == root, odds > most)) CHECK(failed > 0, context);
   CHECK(sums_right(comm, 128), context);
 }
 
@@ -232,16 +203,18 @@ int main(int argc, char** argv) {
   in.resize(static_cast<std::size_t>(2 * longest * ranks));
   out.resize(in.size());
   int tried = 0;
-  for (const Named& what : kinds) {
-    for (const std::string& spec : specs_of(what.collective)) {
+  for (const auto& [function, name, algorithms] : stretto::mpi_functions) {
+    if (function == MpiFunction::barrier) continue;
+    const std::string collective(name_of(algorithms));
+    for (const std::string& spec : specs_of(collective)) {
       const int few = 600 * ranks;  // more than there are blocks
-      force(what.collective, spec);
-      if (!fits(comm, what.collective, spec, sizeof(int) * static_cast<std::size_t>(few))) continue;
+      force(collective, spec);
+      if (!fits(comm, collective, spec, sizeof(int) * static_cast<std::size_t>(few))) continue;
       for (int odd = 0; odd < ranks; ++odd) {
-        try_lengths(what, spec, true, few, odd, few / 2, comm);
-        try_lengths(what, spec, false, few / 2, odd, few, comm);
+        try_lengths(function, spec, true, few, odd, few / 2, comm);
+        try_lengths(function, spec, false, few / 2, odd, few, comm);
       }
-      try_lengths(what, spec, true, longest * ranks, ranks - 1, longest / 2 * ranks, comm);
+      try_lengths(function, spec, true, longest * ranks, ranks - 1, longest / 2 * ranks, comm);
       ++tried;
     }
   }

@@ -33,8 +33,8 @@ Function* require_in_library(const char* symbol, Function* /*of_type*/) {
 }  // namespace stretto
 
 /// Used as LIBRARY(PMPI_Allreduce). Looked up once.
-#define LIBRARY(name)                                                            \
-  ([] {                                                                          \
-    static auto* const function = ::stretto::require_in_library(#name, &(name)); \
-    return function;                                                             \
+#define LIBRARY(name)                                                              \
+  ([] {                                                                            \
+    static auto* const of_library = ::stretto::require_in_library(#name, &(name)); \
+    return of_library;                                                             \
   }())

@@ -42,9 +42,9 @@ MPI_Comm reversed(MPI_Comm comm) {
   return made;
 }
 
-/// Some call of this kind. All of its features follow from the number.
-Task some_task(Kind kind, MPI_Comm comm, std::size_t count, std::size_t number) {
-  Task task{.kind = kind, .comm = comm, .count = count};
+/// Some call of this function. All of its features follow from the number.
+Task some_task(MpiFunction function, MPI_Comm comm, std::size_t count, std::size_t number) {
+  Task task{.function = function, .comm = comm, .count = count};
   task.elements = number % 2 == 0 ? doubles() : ints();
   task.how = static_cast<Combine>(number % 4);
   task.root = static_cast<int>(number % 3);
@@ -53,11 +53,12 @@ Task some_task(Kind kind, MPI_Comm comm, std::size_t count, std::size_t number) 
 }
 
 /// MPICH 4.0.2's own results are wrong on 2 ranks, and it writes outside its buffers.
-bool wrong_by_mpich(Kind kind, const Elements& elements, Combine how) {
+bool wrong_by_mpich(MpiFunction function, const Elements& elements, Combine how) {
 #ifdef OPEN_MPI
   return false;
 #endif
-  return kind == Kind::reduce_scatter_block && elements.extent > elements.size() && how == Combine::compose;
+  return function == MpiFunction::reduce_scatter_block && elements.extent > elements.size() &&
+         how == Combine::compose;
 }
 
 bool is_cancelled(const MPI_Status& status) {
@@ -104,11 +105,11 @@ class Batch {
     MPI_Start(&ended.request);
     MPI_Wait(&ended.request, MPI_STATUS_IGNORE);
     add(Sort::none);
-    for (const Kind kind : every_kind) {
+    for (const MpiFunction function : called_functions) {
       Entry& entry = add(Sort::collective);
       const std::size_t counts[] = {5, 4000, 0, 1};
       ++number;
-      entry.call.prepare(some_task(kind, number % 3 == 0 ? second : first, counts[number % 4], number),
+      entry.call.prepare(some_task(function, number % 3 == 0 ? second : first, counts[number % 4], number),
                          number);
       CHECK(entry.call.begin(&entry.request) == MPI_SUCCESS);
     }
@@ -425,8 +426,9 @@ void orders() {
     int received = -1;
     std::array<Call, 3> calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      const Kind kind = every_kind.at((number + i * (1 + number / 6)) % every_kind.size());
-      calls.at(i).prepare(some_task(kind, i == 1 ? second : first, 10 + number * 40, number + i),
+      const MpiFunction function =
+          called_functions.at((number + i * (1 + number / 6)) % called_functions.size());
+      calls.at(i).prepare(some_task(function, i == 1 ? second : first, 10 + number * 40, number + i),
                           number * 7 + i);
       calls.at(i).begin(&requests.at(i));
     }
@@ -471,7 +473,7 @@ void fortran_handles() {
     std::vector<MPI_Fint> handles;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       MPI_Request request{};
-      calls.at(i).prepare(some_task(all_kinds.at(i), MPI_COMM_WORLD, 100 * i, i), i);
+      calls.at(i).prepare(some_task(paired_functions.at(i), MPI_COMM_WORLD, 100 * i, i), i);
       calls.at(i).begin(&request);
       handles.push_back(MPI_Request_c2f(request));
       CHECK(MPI_Request_f2c(handles.back()) == request);
@@ -496,8 +498,8 @@ void communicators_freed() {
     std::array<MPI_Request, 3> requests{};
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const std::size_t counts[] = {1, 3000, 50000};
-      const Kind kind = every_kind.at((number + i) % every_kind.size());
-      calls.at(i).prepare(some_task(kind, comm, counts[(number + i) % 3], number + i), number);
+      const MpiFunction function = called_functions.at((number + i) % called_functions.size());
+      calls.at(i).prepare(some_task(function, comm, counts[(number + i) % 3], number + i), number);
       calls.at(i).begin(&requests.at(i));
     }
     CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
@@ -507,7 +509,7 @@ void communicators_freed() {
     CHECK(counted_sum_right(next, 100));
     Call another;
     MPI_Request request{};
-    another.prepare(some_task(Kind::allreduce, next, 2000, number), number + 1000);
+    another.prepare(some_task(MpiFunction::allreduce, next, 2000, number), number + 1000);
     another.begin(&request);
     if (number % 3 == 0) {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -522,7 +524,7 @@ void communicators_freed() {
   }
 }
 
-/// All kinds, types, operations, roots and sizes, one after the other and many at once.
+/// All functions, types, operations, roots and sizes, one after the other and many at once.
 void all_sorts_of_calls() {
   const Elements layouts[] = {ints(), doubles(), with_gaps(ints()), with_gaps(doubles())};
   MPI_Comm turned = reversed(MPI_COMM_WORLD);
@@ -535,20 +537,20 @@ void all_sorts_of_calls() {
     calls.clear();
     requests.clear();
   };
-  for (const Kind kind : every_kind) {
+  for (const MpiFunction function : called_functions) {
     for (const Elements& elements : layouts) {
       for (const Combine how : {Combine::sum, Combine::max, Combine::add, Combine::compose}) {
-        const bool reduces = is_reduction(kind);
+        const bool reduces = is_reduction(collective_of(function));
         // Operations of MPI are not defined on types of the program.
         if (reduces && elements.extent > elements.size() && how < Combine::add) continue;
         if (!reduces && how != Combine::sum) continue;
-        if (wrong_by_mpich(kind, elements, how)) continue;
+        if (wrong_by_mpich(function, elements, how)) continue;
         for (const std::size_t count : {0, 1, 3, 17, 1000, 20000}) {
           for (const bool in_place : {false, true}) {
-            for (int root = 0; root < (has_root(kind) ? 3 : 1); ++root) {
+            for (int root = 0; root < (has_root(collective_of(function)) ? 3 : 1); ++root) {
               calls.emplace_back();
               requests.push_back(MPI_REQUEST_NULL);
-              calls.back().prepare({.kind = kind,
+              calls.back().prepare({.function = function,
                                     .comm = seed % 3 == 0 ? turned : MPI_COMM_WORLD,
                                     .count = count,
                                     .elements = elements,
@@ -604,7 +606,8 @@ void locations() {
       MPI_Ireduce(in.data(), at_root.data(), count, MPI_DOUBLE_INT, op, ranks - 1, MPI_COMM_WORLD,
                   &requests[1]);
       MPI_Iallreduce(MPI_IN_PLACE, in_place.data(), count, MPI_DOUBLE_INT, op, MPI_COMM_WORLD, &requests[2]);
-      for (const Kind kind : {Kind::allreduce, Kind::reduce, Kind::allreduce}) count_call(kind);
+      for (const MpiFunction function : {MpiFunction::allreduce, MpiFunction::reduce, MpiFunction::allreduce})
+        count_call(function);
       MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
       check(out, "out of place");
       check(in_place, "in place");
@@ -624,7 +627,7 @@ void nothing_at_all() {
   MPI_Ireduce_scatter(nullptr, nullptr, zeros.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[3]);
   MPI_Ireduce_scatter_block(nullptr, nullptr, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[4]);
   MPI_Iallgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, MPI_COMM_WORLD, &requests[5]);
-  for (const Kind kind : all_kinds) count_call(kind);
+  for (const MpiFunction function : paired_functions) count_call(function);
   CHECK(MPI_Waitall(6, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS);
   for (const MPI_Request request : requests) CHECK(request == MPI_REQUEST_NULL);
 }
@@ -635,8 +638,8 @@ void hundred_outstanding() {
     std::deque<Call> calls(100);
     std::vector<MPI_Request> requests(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      const Kind kind = every_kind.at(i * 5 % every_kind.size());
-      calls[i].prepare(some_task(kind, comms[one_communicator ? 0 : i % 3], i * i % 3000, i), i);
+      const MpiFunction function = called_functions.at(i * 5 % called_functions.size());
+      calls[i].prepare(some_task(function, comms[one_communicator ? 0 : i % 3], i * i % 3000, i), i);
       CHECK(calls[i].begin(&requests[i]) == MPI_SUCCESS);
     }
     // The last one first, then in leaps.
@@ -650,15 +653,15 @@ void hundred_outstanding() {
   MPI_Comm_free(&comms[1]);
 }
 
-/// Outstanding and blocking calls of all kinds on one communicator, including ones that the library
+/// Outstanding and blocking calls of all functions on one communicator, including ones that the library
 /// handles.
 void among_others() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   const int ranks = size_of(comm);
   const int rank = rank_in(comm);
   for (std::size_t number = 0; number < 36; ++number) {
-    const Kind outer = all_kinds.at(number % 6);
-    const Kind inner = all_kinds.at(number / 6);
+    const MpiFunction outer = paired_functions.at(number % 6);
+    const MpiFunction inner = paired_functions.at(number / 6);
     const std::vector<int> sent(static_cast<std::size_t>(ranks), rank);
     std::vector<int> gathered(static_cast<std::size_t>(ranks), -1);
     std::array<Call, 2> outstanding;
@@ -710,8 +713,8 @@ void other_requests() {
     Call first;
     Call second;
     int never = 0;
-    first.prepare(some_task(all_kinds.at(number % 6), MPI_COMM_WORLD, 1000, number), number);
-    second.prepare(some_task(all_kinds.at((number + 1) % 6), MPI_COMM_WORLD, 10, number), number);
+    first.prepare(some_task(paired_functions.at(number % 6), MPI_COMM_WORLD, 1000, number), number);
+    second.prepare(some_task(paired_functions.at((number + 1) % 6), MPI_COMM_WORLD, 10, number), number);
     first.begin(&requests[2]);
     MPI_Irecv(&never, 1, MPI_INT, left, tag + 5, MPI_COMM_WORLD, &requests[1]);
     MPI_Cancel(&requests[1]);
@@ -743,7 +746,7 @@ void alone_and_between() {
   std::array<Call, 6> calls;
   std::array<MPI_Request, 6> requests{};
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    calls.at(i).prepare(some_task(all_kinds.at(i), MPI_COMM_SELF, 100 * i, i + 1), i);
+    calls.at(i).prepare(some_task(paired_functions.at(i), MPI_COMM_SELF, 100 * i, i + 1), i);
     calls.at(i).begin(&requests.at(i));
   }
   MPI_Waitall(6, requests.data(), MPI_STATUSES_IGNORE);
@@ -759,7 +762,7 @@ void alone_and_between() {
   for (int i = 1 - rank % 2; i < size_of(MPI_COMM_WORLD); i += 2) expected += i;
   MPI_Request request{};
   CHECK(MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter, &request) == MPI_SUCCESS);
-  count_call(Kind::allreduce);
+  count_call(MpiFunction::allreduce);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(sum == expected, "between groups");
   MPI_Comm_free(&inter);
@@ -772,7 +775,8 @@ void large_counts() {
     std::array<Call, 6> calls;
     std::array<MPI_Request, 6> requests{};
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      calls.at(i).prepare(some_task(all_kinds.at(i), MPI_COMM_WORLD, number * 100, number + i), number);
+      calls.at(i).prepare(some_task(paired_functions.at(i), MPI_COMM_WORLD, number * 100, number + i),
+                          number);
       CHECK(calls.at(i).begin_large(&requests.at(i)) == MPI_SUCCESS);
     }
     MPI_Waitall(6, requests.data(), MPI_STATUSES_IGNORE);
@@ -785,7 +789,7 @@ void rising() {
   for (const std::size_t count : {1, 17, 1000, 300000}) {
     Call call;
     MPI_Request request{};
-    call.prepare({.kind = Kind::reduce_scatter,
+    call.prepare({.function = MpiFunction::reduce_scatter,
                   .comm = MPI_COMM_WORLD,
                   .count = count,
                   .in_place = true,
@@ -803,7 +807,7 @@ void gaps() {
       for (const bool in_place : {false, true}) {
         Call call;
         MPI_Request request{};
-        call.prepare({.kind = Kind::reduce_scatter_block,
+        call.prepare({.function = MpiFunction::reduce_scatter_block,
                       .comm = MPI_COMM_WORLD,
                       .count = count,
                       .elements = elements,
@@ -822,15 +826,16 @@ void gaps() {
 /// The handles are freed, the objects live until the call has ended.
 void types_and_operations_freed() {
   for (std::size_t number = 0; number < 48; ++number) {
-    const Kind kind = all_kinds.at(number % 6);
+    const MpiFunction function = paired_functions.at(number % 6);
     Elements elements = with_gaps(number % 4 < 2 ? doubles() : ints());
-    const Combine how =
-        number % 9 < 4 || wrong_by_mpich(kind, elements, Combine::compose) ? Combine::add : Combine::compose;
+    const Combine how = number % 9 < 4 || wrong_by_mpich(function, elements, Combine::compose)
+                            ? Combine::add
+                            : Combine::compose;
     MPI_Op op = make_op(how, elements.real);
     std::array<Call, 2> calls;
     std::array<MPI_Request, 2> requests{};
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      calls.at(i).prepare({.kind = kind,
+      calls.at(i).prepare({.function = function,
                            .comm = MPI_COMM_WORLD,
                            .count = i == 0 ? std::size_t{20} : std::size_t{20000},
                            .elements = elements,
@@ -864,7 +869,8 @@ void handed_over() {
     std::array<MPI_Request, 4> requests{};
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const std::size_t counts[] = {3, 5000, 0, 100};
-      calls.at(i).prepare(some_task(all_kinds.at((number + i) % 6), comm, counts[i], number + i), number);
+      calls.at(i).prepare(some_task(paired_functions.at((number + i) % 6), comm, counts[i], number + i),
+                          number);
     }
     std::thread([&] {
       for (std::size_t i = 0; i < calls.size(); ++i) calls.at(i).begin(&requests.at(i));
@@ -891,7 +897,7 @@ void while_another_waits() {
     const int first_one = static_cast<int>(number) % ranks;
     Call call;
     MPI_Request request{};
-    call.prepare(some_task(all_kinds.at(number % 6), comm, 200 * number, number), number);
+    call.prepare(some_task(paired_functions.at(number % 6), comm, 200 * number, number), number);
     int word = 0;
     if (rank_in(comm) == first_one) {
       call.begin(&request);
@@ -921,7 +927,7 @@ void each_its_own() {
   for (std::size_t t = 0; t < comms.size(); ++t) {
     threads.emplace_back([&, t] {
       for (std::size_t i = t * each; i < (t + 1) * each; ++i) {
-        calls[i].prepare(some_task(all_kinds.at(i % 6), comms.at(t), i * 37 % 2000, i), i);
+        calls[i].prepare(some_task(paired_functions.at(i % 6), comms.at(t), i * 37 % 2000, i), i);
         calls[i].begin(&requests[i]);
         if (i % 3 == 0) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
       }
@@ -1018,7 +1024,7 @@ void mistakes() {
     handled = 0;
     Call call;
     MPI_Request request{};
-    call.prepare({.kind = Kind::allreduce, .comm = comm, .count = 1000}, 1);
+    call.prepare({.function = MpiFunction::allreduce, .comm = comm, .count = 1000}, 1);
     CHECK(call.begin(&request) == MPI_SUCCESS);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     call.check("after mistakes");
@@ -1042,8 +1048,8 @@ void error_in_status() {
     std::array<Call, 2> calls;
     const std::array<int, 2> sent{1, 2};
     std::array<int, 2> received{-1, -1};
-    calls[0].prepare(some_task(all_kinds.at(number % 6), MPI_COMM_WORLD, 500, number), number);
-    calls[1].prepare(some_task(all_kinds.at(number / 2), MPI_COMM_WORLD, 10, number + 1), number);
+    calls[0].prepare(some_task(paired_functions.at(number % 6), MPI_COMM_WORLD, 500, number), number);
+    calls[1].prepare(some_task(paired_functions.at(number / 2), MPI_COMM_WORLD, 10, number + 1), number);
     calls[0].begin(requests.data());
     MPI_Irecv(received.data(), 1, MPI_INT, left, tag, MPI_COMM_WORLD, &requests[1]);
     calls[1].begin(&requests[2]);

@@ -32,9 +32,9 @@ MPI_Comm dup_of(MPI_Comm comm) {
   return made;
 }
 
-/// Some call of this kind. All of its features follow from the number.
-Task some_task(Kind kind, MPI_Comm comm, std::size_t count, std::size_t number) {
-  Task task{.kind = kind, .comm = comm, .count = count};
+/// Some call of this function. All of its features follow from the number.
+Task some_task(MpiFunction function, MPI_Comm comm, std::size_t count, std::size_t number) {
+  Task task{.function = function, .comm = comm, .count = count};
   task.elements = number % 2 == 0 ? doubles() : ints();
   task.how = static_cast<Combine>(number % 4);
   task.root = static_cast<int>(number % 3);
@@ -104,23 +104,23 @@ bool leave_out_ways() {
   return leave_out;
 #endif
 }
-/// Whether the kind can be started more than once.
-bool restarts([[maybe_unused]] Kind kind) {
+/// Whether a call of it can be started more than once.
+bool restarts([[maybe_unused]] MpiFunction function) {
 #ifdef OPEN_MPI
   return true;
 #else
   const int ranks = size_of(MPI_COMM_WORLD);
-  return !leave_out || kind != Kind::allgather || (ranks & (ranks - 1)) != 0;
+  return !leave_out || function != MpiFunction::allgather || (ranks & (ranks - 1)) != 0;
 #endif
 }
 
-/// One small and one large call of each kind, on these communicators in turn.
-Many of_all_kinds(const std::vector<MPI_Comm>& comms, std::size_t number) {
+/// One small and one large call of each function, on these communicators in turn.
+Many of_called_functions(const std::vector<MPI_Comm>& comms, std::size_t number) {
   Many many;
-  for (std::size_t i = 0; i < 2 * every_kind.size(); ++i) {
-    if (!restarts(every_kind.at(i % every_kind.size()))) continue;
+  for (std::size_t i = 0; i < 2 * called_functions.size(); ++i) {
+    if (!restarts(called_functions.at(i % called_functions.size()))) continue;
     const std::size_t counts[] = {3, 4000, 1, 300, 0};
-    many.emplace_back(some_task(every_kind.at(i % every_kind.size()), comms[i % comms.size()],
+    many.emplace_back(some_task(called_functions.at(i % called_functions.size()), comms[i % comms.size()],
                                 counts[(i + number) % 5], number + i));
   }
   return many;
@@ -258,7 +258,7 @@ void restarted(bool same_order) {
   std::vector<MPI_Comm> comms{dup_of(MPI_COMM_WORLD)};
   for (std::size_t number = 0; number < 10; ++number) {
     if (number == 5) comms.push_back(dup_of(MPI_COMM_WORLD));
-    Many many = of_all_kinds(comms, number);
+    Many many = of_called_functions(comms, number);
     for (std::size_t turn = 0; turn < 20; ++turn) {
       for (const std::size_t i : order(many.size(), turn, same_order))
         many[i].start(number * 1000 + turn * 20 + i);
@@ -273,7 +273,7 @@ void restarted(bool same_order) {
 /// Inactive ones are skipped, wherever they are.
 void inactive() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
-  Many many = of_all_kinds({comm}, 3);
+  Many many = of_called_functions({comm}, 3);
   for (std::size_t turn = 0; turn < many.size(); ++turn) {
     std::vector<MPI_Request> requests = requests_of(many);
     const int size = static_cast<int>(requests.size());
@@ -322,7 +322,7 @@ void started_together() {
   const int right = (world_rank() + 1) % ranks;
   const int left = (world_rank() + ranks - 1) % ranks;
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
-  Many many = of_all_kinds({comm}, 1);
+  Many many = of_called_functions({comm}, 1);
   int sent = 0;
   int received = -1;
   std::vector<MPI_Request> requests = requests_of(many);
@@ -336,7 +336,7 @@ void started_together() {
   for (int turn = 0; turn < 30; ++turn) {
     for (std::size_t i = 0; i < many.size(); ++i) {
       many[i].call.refill(static_cast<std::uint64_t>(turn) * 100 + i);
-      count_call(many[i].call.task().kind);
+      count_call(many[i].call.task().function);
     }
     sent = turn * 10 + world_rank();
     CHECK(MPI_Startall(static_cast<int>(requests.size()), requests.data()) == MPI_SUCCESS);
@@ -356,13 +356,13 @@ void started_together() {
 /// Persistent, non-blocking and blocking ones on one communicator, and a call that the library handles.
 void among_others() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
-  Many many = of_all_kinds({comm}, 2);
+  Many many = of_called_functions({comm}, 2);
   for (std::size_t turn = 0; turn < 24; ++turn) {
     Call begun;
     Call blocked;
     MPI_Request request{};
-    begun.prepare(some_task(all_kinds.at(turn % 6), comm, 500, turn), turn);
-    blocked.prepare(blocking(some_task(all_kinds.at(turn / 4), comm, 50, turn + 1)), turn + 1);
+    begun.prepare(some_task(paired_functions.at(turn % 6), comm, 500, turn), turn);
+    blocked.prepare(blocking(some_task(paired_functions.at(turn / 4), comm, 50, turn + 1)), turn + 1);
     for (std::size_t i = 0; i < many.size() / 2; ++i) many[i].start(turn + i);
     begun.begin(&request);
     blocked.block();
@@ -380,14 +380,14 @@ void among_others() {
 void all_sorts_of_calls() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   std::uint64_t seed = 1;
-  for (const Kind kind : every_kind) {
+  for (const MpiFunction function : called_functions) {
     for (const Elements& elements : {ints(), doubles()}) {
       for (const Combine how : {Combine::sum, Combine::max, Combine::add, Combine::compose}) {
-        if (!is_reduction(kind) && how != Combine::sum) continue;
+        if (!is_reduction(collective_of(function)) && how != Combine::sum) continue;
         for (const std::size_t count : {0, 1, 3, 17, 1000, 20000}) {
           for (const bool in_place : {false, true}) {
-            for (int root = 0; root < (has_root(kind) ? 3 : 1); ++root) {
-              const Task task{.kind = kind,
+            for (int root = 0; root < (has_root(collective_of(function)) ? 3 : 1); ++root) {
+              const Task task{.function = function,
                               .comm = comm,
                               .count = count,
                               .elements = elements,
@@ -399,7 +399,7 @@ void all_sorts_of_calls() {
               large = seed % 4 == 0;
 #endif
               Persistent each(task, large);
-              for (int turn = 0; turn < (restarts(kind) ? 3 : 1); ++turn) {
+              for (int turn = 0; turn < (restarts(function) ? 3 : 1); ++turn) {
                 each.start(++seed);
                 MPI_Wait(&each.request, MPI_STATUS_IGNORE);
                 each.completed("all sorts");
@@ -417,11 +417,11 @@ void all_sorts_of_calls() {
 /// Nothing is kept of what was freed. Some are never started.
 void made_and_freed() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
-  Many kept = of_all_kinds({comm}, 0);
+  Many kept = of_called_functions({comm}, 0);
   for (std::size_t number = 0; number < 2000; ++number) {
-    const Kind kind = all_kinds.at(number % 6);
-    Persistent each(some_task(kind, comm, number % 50, number));
-    const std::size_t turns = restarts(kind) ? number % 5 / 2 : number % 2;
+    const MpiFunction function = paired_functions.at(number % 6);
+    Persistent each(some_task(function, comm, number % 50, number));
+    const std::size_t turns = restarts(function) ? number % 5 / 2 : number % 2;
     for (std::size_t turn = 0; turn < turns; ++turn) {
       each.start(number + turn);
       MPI_Wait(&each.request, MPI_STATUS_IGNORE);
@@ -440,12 +440,12 @@ void made_and_freed() {
 /// Communicators come and go, with their own requests, while those of others are used.
 void communicators_come_and_go() {
   MPI_Comm lasting = dup_of(MPI_COMM_WORLD);
-  Many many = of_all_kinds({lasting}, 4);
+  Many many = of_called_functions({lasting}, 4);
   for (std::size_t number = 0; number < 20; ++number) {
     for (std::size_t i = 0; i < many.size(); ++i) many[i].start(number * 100 + i);
     MPI_Comm comm{};
     MPI_Comm_split(MPI_COMM_WORLD, 0, number % 2 == 0 ? world_rank() : -world_rank(), &comm);
-    Many own = of_all_kinds({comm, lasting}, number);
+    Many own = of_called_functions({comm, lasting}, number);
     for (std::size_t i = 0; i < own.size(); ++i) own[i].start(number + i);
     complete(own, number);
     for (const std::size_t i : order(own.size(), number, false)) own[i].free();
@@ -471,7 +471,7 @@ void details() {
     auto copy = MPI_Request_f2c(MPI_Request_c2f(request));
     CHECK(copy == request);
     MPI_Start(&copy);
-    count_call(Kind::allreduce);
+    count_call(MpiFunction::allreduce);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(request == copy && sum == size_of(MPI_COMM_WORLD));
   }
@@ -491,7 +491,7 @@ void mistakes() {
   CHECK(error_class(MPI_Reduce_init(&in, &out, 1, MPI_DOUBLE, MPI_OP_NULL, 0, comm, MPI_INFO_NULL,
                                     &request)) == MPI_ERR_OP);
   CHECK(request == MPI_REQUEST_NULL);
-  Persistent good(some_task(Kind::allreduce, comm, 10, 0));
+  Persistent good(some_task(MpiFunction::allreduce, comm, 10, 0));
   good.start(1);
   MPI_Wait(&good.request, MPI_STATUS_IGNORE);
   good.completed("after mistakes");
@@ -502,7 +502,7 @@ void mistakes() {
 void in_threads() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   Many many;
-  std::thread([&] { many = of_all_kinds({comm}, 1); }).join();
+  std::thread([&] { many = of_called_functions({comm}, 1); }).join();
   for (std::size_t turn = 0; turn < 30; ++turn) {
     std::thread([&] {
       for (std::size_t i = 0; i < many.size(); ++i) many[i].start(turn * 100 + i);
@@ -526,12 +526,13 @@ void in_threads() {
 
 void types_and_operations_freed() {
   for (std::size_t number = 0; number < 24; ++number) {
-    const Kind kind = all_kinds.at(number % 6);
+    const MpiFunction function = paired_functions.at(number % 6);
     Elements elements = with_gaps(doubles());
     // MPICH 4.0.2's own reduce_scatter_block of elements with gaps only takes commutative operations.
-    const Combine how = kind == Kind::reduce_scatter_block || number < 12 ? Combine::add : Combine::compose;
+    const Combine how =
+        function == MpiFunction::reduce_scatter_block || number < 12 ? Combine::add : Combine::compose;
     MPI_Op op = make_op(how, elements.real);
-    Persistent each({.kind = kind,
+    Persistent each({.function = function,
                      .comm = MPI_COMM_WORLD,
                      .count = number % 2 == 0 ? std::size_t{20} : std::size_t{20000},
                      .elements = elements,
@@ -543,7 +544,7 @@ void types_and_operations_freed() {
     MPI_Op_free(&op);
     Elements next = with_gaps(ints());
     MPI_Op next_op = make_op(Combine::add, false);
-    for (std::uint64_t turn = 0; turn < (restarts(kind) ? 3 : 1); ++turn) {
+    for (std::uint64_t turn = 0; turn < (restarts(function) ? 3 : 1); ++turn) {
       each.start(number + turn);
       MPI_Wait(&each.request, MPI_STATUS_IGNORE);
       each.completed("type and operation freed");
@@ -557,7 +558,7 @@ void types_and_operations_freed() {
 void communicators_freed() {
   for (std::size_t number = 0; number < 10; ++number) {
     MPI_Comm comm = dup_of(MPI_COMM_WORLD);
-    Many many = of_all_kinds({comm}, number);
+    Many many = of_called_functions({comm}, number);
     MPI_Comm_free(&comm);
     MPI_Comm next = dup_of(MPI_COMM_WORLD);
     CHECK(counted_sum_right(next, 100));
@@ -572,7 +573,7 @@ void communicators_freed() {
 
 void rising() {
   for (const std::size_t count : {1, 17, 1000, 300000}) {
-    Persistent each({.kind = Kind::reduce_scatter,
+    Persistent each({.function = MpiFunction::reduce_scatter,
                      .comm = MPI_COMM_WORLD,
                      .count = count,
                      .in_place = true,

@@ -404,7 +404,7 @@ void in_opposite_order(Task task, std::uint64_t seed) {
 
 int main(int argc, char** argv) {
   const std::string block_name = argc > 1 ? argv[1] : "barrier";
-  const std::string kind_name = argc > 2 ? argv[2] : "all";
+  const std::string function_name = argc > 2 ? argv[2] : "all";
   const bool late = argc > 3 && std::string_view(argv[3]) == "late";
   const int level = block_name == "thread" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
   int provided = 0;
@@ -423,7 +423,7 @@ int main(int argc, char** argv) {
   const bool order = block_name == "order";
   CHECK(block || order, "no way to block is called " + block_name);
   std::uint64_t seed = 1;
-  for (const Kind kind : kinds_named(kind_name)) {
+  for (const MpiFunction function : functions_named(function_name)) {
     for (const std::size_t count : {1, 1000, 300000}) {
       for (const bool in_place : {false, true}) {
         // Late starts use a communicator without any earlier call.
@@ -431,7 +431,8 @@ int main(int argc, char** argv) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         for (const int root : {0, 1}) {
           for (int turn = 0; turn < (count > 1000 ? 1 : 2); ++turn) {
-            const Task task{.kind = kind, .comm = comm, .count = count, .root = root, .in_place = in_place};
+            const Task task{
+                .function = function, .comm = comm, .count = count, .root = root, .in_place = in_place};
             if (order) {
               in_opposite_order(task, seed);
             } else {

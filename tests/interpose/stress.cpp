@@ -37,7 +37,8 @@ std::size_t below(Random& random, std::size_t limit) {
 }
 
 Task draw(Random& random, MPI_Comm comm) {
-  Task task{.kind = every_kind.at(below(random, every_kind.size())), .comm = comm, .count = 0};
+  Task task{
+      .function = called_functions.at(below(random, called_functions.size())), .comm = comm, .count = 0};
   const std::size_t size_class = below(random, 200);
   task.count = below(random, size_class < 180 ? 9 : size_class < 199 ? 300 : largest + 1);
   task.elements = below(random, 2) == 0 ? ints() : doubles();
@@ -284,8 +285,8 @@ class Caller {
     for (std::size_t which = c; which < outstanding_.persistent(); which += comms_.size()) {
       Task task = draw(shared_, comms_[c]);
       const int ranks = size_of(comms_[c]);
-      if (mpich_leaves_out() && task.kind == Kind::allgather && (ranks & (ranks - 1)) == 0) {
-        task.kind = Kind::bcast;
+      if (mpich_leaves_out() && task.function == MpiFunction::allgather && (ranks & (ranks - 1)) == 0) {
+        task.function = MpiFunction::bcast;
       }
       outstanding_.init(which, task);
     }

@@ -117,43 +117,22 @@ std::size_t Role::part_begin_in_output(int from, int to) const noexcept {
   return part_begin(to, from, lengths);
 }
 
+std::size_t Role::count_of(Held held) const noexcept {
+  if (held == Held::own) return block_count(rank);
+  return held == Held::all ? count : 0;
+}
+
 std::size_t Role::input_count() const noexcept {
   // In place, the root of a scatter gives its input and keeps its block there.
   if (calls_in_place() && !is_scatter(collective)) return 0;
-  switch (collective) {
-    case Collective::bcast:
-    case Collective::barrier:
-      return 0;
-    case Collective::allgather:
-    case Collective::allgatherv:
-    case Collective::gather:
-    case Collective::gatherv:
-      return block_count(rank);
-    case Collective::scatter:
-    case Collective::scatterv:
-      return is_root() ? count : 0;
-    default:
-      return count;
-  }
+  return count_of(held_blocks(collective_of(collective), rank, root).input);
 }
 
 std::size_t Role::output_count() const noexcept {
-  switch (collective) {
-    case Collective::reduce:
-    case Collective::gather:
-    case Collective::gatherv:
-      return is_root() ? count : 0;
-    case Collective::scatter:
-    case Collective::scatterv:
-      return calls_in_place() ? 0 : block_count(rank);
-    case Collective::barrier:
-      return 0;
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-      return in_place ? count : block_count(rank);
-    default:
-      return count;
-  }
+  if (calls_in_place()) return is_scatter(collective) ? 0 : count;
+  // MPI leaves open what rank 0 gets.
+  if (collective == Collective::exscan) return count;
+  return count_of(held_blocks(collective_of(collective), rank, root).output);
 }
 
 bool Role::ranks_run_ahead() const noexcept {

@@ -68,6 +68,7 @@ struct Role {
   /// Where the part of another rank begins in a buffer of `of_rank`.
   std::size_t part_begin(int of_rank, int other, const Parts& lengths) const noexcept;
   std::size_t skewed_count() const noexcept;
+  std::size_t count_of(Held held) const noexcept;
 };
 
 }  // namespace stretto::bench

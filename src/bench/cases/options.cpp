@@ -115,7 +115,7 @@ void check_spec(Collective collective, const std::string& spec) {
 }  // namespace
 
 void check_options(const Options& options, int ranks) {
-  const std::string collective(facts_of(options.collective).name);
+  const std::string collective(name_of(options.collective));
   if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
   for (const std::string& spec : options.specs) check_spec(options.collective, spec);
   if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");

@@ -100,7 +100,7 @@ std::string upper(std::string text) {
 
 /// Returns `allreduce`, or `iallreduce` for non-blocking calls.
 std::string call_name(Collective collective, Form form) {
-  const std::string name(facts_of(collective).name);
+  const std::string name(name_of(collective));
   return form == Form::blocking ? name : "i" + name;
 }
 
@@ -289,7 +289,7 @@ void add_open_mpi_settings(Collective collective, Form form, const std::string& 
   write(use.variable, use.is_flag, use.usual);
   if (!in_use) refuse(name, "this Open MPI must be started with OMPI_MCA_coll_tuned_use_dynamic_rules=1");
   settings.push_back(use);
-  const std::string call(facts_of(collective).name);
+  const std::string call(name_of(collective));
   if (const auto han = find_variable("coll_han_" + call + "_dynamic_global_communicator_module")) {
     settings.push_back(setting(*han, han_to_tuned));
   }

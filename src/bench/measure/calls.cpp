@@ -18,7 +18,7 @@ namespace {
 /// collectives is initialized in another way (interpose/session/thread_level.hpp), whose cost blocking
 /// calls should not pay.
 void* find_function(Collective collective, const std::string& spec, bool is_native, Form form) {
-  std::string name(facts_of(collective).name);
+  std::string name(name_of(collective));
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const std::string by_spec = "stretto_" + name;

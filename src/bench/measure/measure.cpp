@@ -65,7 +65,7 @@ double timed(const Work& work) {
 
 /// What is warmed up, besides its form and case.
 std::string warm_key(const Options& options, const Result& result) {
-  const std::string collective(facts_of(options.collective).name);
+  const std::string collective(name_of(options.collective));
   return collective + " " + std::to_string(options.root) + " " + std::to_string(options.skew.value_or(-1)) +
          " " + options.type + " " + result.spec + " " + result.mockup;
 }

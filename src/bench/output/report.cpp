@@ -86,7 +86,7 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
   for (const Form form : options.forms) forms.push_back(name_of(form));
   const char* const progress_thread = std::getenv("STRETTO_PROGRESS_THREAD");
   print({{"event", "start"},
-         {"collective", facts_of(options.collective).name},
+         {"collective", name_of(options.collective)},
          {"root", options.root},
          {"skew", options.skew ? Json(*options.skew) : Json(nullptr)},
          {"library", library_version()},

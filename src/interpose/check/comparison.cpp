@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,41 +40,19 @@ constexpr std::array<Decisive, 7> decisive{{
      "has a call of the library that may wait", "has no call of the library that may wait"},
 }};
 
-/// What must be equal, in the order of the checks.
-struct Facts {
-  std::int64_t collective = 0;
-  std::int64_t form = 0;
-  std::int64_t root = 0;
-  std::int64_t operation = 0;
-  std::int64_t element_bytes = 0;  // 0: the library must judge the datatype
-  std::int64_t bytes = 0;
-  std::int64_t decisive = 0;  // a bit for each
+/// What a rank tells another one of a call. Its traits go as they are: all ranks run the same Stretto.
+struct Word {
+  static constexpr std::int64_t unknown = -1;
+  CallTraits traits;
+  Form form = Form::blocking;
+  std::int64_t sent = unknown;      // bytes to that rank
+  std::int64_t expected = unknown;  // bytes from it
 };
+static_assert(std::is_trivially_copyable_v<Word>);
 
-Facts facts_of(const CallTraits& traits, Form form) {
-  std::int64_t bits = 0;
-  for (std::size_t i = 0; i < decisive.size(); ++i) bits |= std::int64_t{decisive.at(i).is_true(traits)} << i;
-  return {.collective = static_cast<std::int64_t>(traits.collective),
-          .form = static_cast<std::int64_t>(form),
-          .root = has_root(traits.collective) ? traits.root : 0,
-          .operation = traits.operation,
-          .element_bytes = static_cast<std::int64_t>(traits.element_bytes),
-          .bytes = static_cast<std::int64_t>(traits.bytes),
-          .decisive = bits};
-}
-
-std::string text_of_face(std::int64_t form) {
+std::string text_of_form(Form form) {
   constexpr std::array<const char*, 3> names{"a blocking call", "a non-blocking call", "a persistent call"};
   return names.at(static_cast<std::size_t>(form));
-}
-
-std::string name_of_collective(std::int64_t collective) {
-  return std::string(name_of(static_cast<Collective>(collective)));
-}
-
-/// The bytes of two ranks can only be compared if both know the size of their elements.
-bool are_comparable(const Facts& left, const Facts& right) {
-  return left.element_bytes != 0 && right.element_bytes != 0;
 }
 
 /// How two calls differ, in one text for each. Empty if they match.
@@ -81,29 +60,32 @@ struct Difference {
   std::string left;
   std::string right;
 };
-Difference difference(const Facts& left, const Facts& right) {
+Difference difference(const Word& left_word, const Word& right_word) {
+  const CallTraits& left = left_word.traits;
+  const CallTraits& right = right_word.traits;
   if (left.collective != right.collective) {
-    return {"calls " + name_of_collective(left.collective), "calls " + name_of_collective(right.collective)};
+    return {"calls " + std::string(name_of(left.collective)),
+            "calls " + std::string(name_of(right.collective))};
   }
-  if (left.form != right.form) {
-    return {"makes " + text_of_face(left.form), "makes " + text_of_face(right.form)};
+  if (left_word.form != right_word.form) {
+    return {"makes " + text_of_form(left_word.form), "makes " + text_of_form(right_word.form)};
   }
-  if (left.root != right.root) {
+  if (has_root(left.collective) && left.root != right.root) {
     return {"has root " + std::to_string(left.root), "has root " + std::to_string(right.root)};
   }
   if (left.operation != right.operation) {
-    return {"reduces by " + name_of_operation(static_cast<int>(left.operation)),
-            "reduces by " + name_of_operation(static_cast<int>(right.operation))};
+    return {"reduces by " + name_of_operation(left.operation),
+            "reduces by " + name_of_operation(right.operation)};
   }
-  for (std::size_t i = 0; i < decisive.size(); ++i) {
-    const bool is_true = (left.decisive >> i & 1) != 0;
-    if (is_true == ((right.decisive >> i & 1) != 0)) continue;
-    const Decisive& one = decisive.at(i);
-    return {is_true ? one.yes : one.no, is_true ? one.no : one.yes};
+  for (const Decisive& one : decisive) {
+    const bool is_true = one.is_true(left);
+    if (is_true != one.is_true(right)) return {is_true ? one.yes : one.no, is_true ? one.no : one.yes};
   }
-  if (!are_comparable(left, right)) return {};
+  // The bytes of two ranks can only be compared if both know the size of their elements. If not, the library
+  // must judge the datatype.
+  if (left.element_bytes == 0 || right.element_bytes == 0) return {};
   // Where nothing is reduced, ranks may describe the same data by different datatypes.
-  if (is_reduction(static_cast<Collective>(left.collective)) && left.element_bytes != right.element_bytes) {
+  if (is_reduction(left.collective) && left.element_bytes != right.element_bytes) {
     return {"has elements of " + std::to_string(left.element_bytes) + " bytes",
             "has elements of " + std::to_string(right.element_bytes) + " bytes"};
   }
@@ -114,22 +96,14 @@ Difference difference(const Facts& left, const Facts& right) {
   return {};
 }
 
-/// What a rank tells another one.
-struct Word {
-  static constexpr std::int64_t unknown = -1;
-  Facts facts;
-  std::int64_t sent = unknown;      // bytes to that rank
-  std::int64_t expected = unknown;  // bytes from it
-};
-
 /// An alltoall of words.
 class Comparison final : public Message {
  public:
-  Comparison(const Facts& facts, const PrivateLengths& lengths, std::shared_ptr<Communicator> state,
-             std::uint64_t sequence)
+  Comparison(const CallTraits& traits, Form form, const PrivateLengths& lengths,
+             std::shared_ptr<Communicator> state, std::uint64_t sequence)
       : state_(std::move(state)),
         sequence_(sequence),
-        own_(static_cast<std::size_t>(state_->topology().ranks()), Word{.facts = facts}),
+        own_(static_cast<std::size_t>(state_->topology().ranks()), Word{.traits = traits, .form = form}),
         all_(own_.size()) {
     for (std::size_t rank = 0; rank < lengths.sent.size(); ++rank) {
       own_[rank].sent = static_cast<std::int64_t>(lengths.sent[rank]);
@@ -142,7 +116,7 @@ class Comparison final : public Message {
 
   int finish() override {
     for (std::size_t rank = 1; rank < all_.size(); ++rank) {
-      const Difference found = difference(all_[0].facts, all_[rank].facts);
+      const Difference found = difference(all_[0], all_[rank]);
       if (!found.left.empty()) report_mismatch(found, rank);
     }
     compare_lengths();
@@ -199,27 +173,19 @@ std::vector<std::size_t> lengths_between(std::span<const std::size_t> borders) {
   return lengths;
 }
 
-/// The same, as if all but one were empty.
-std::vector<std::size_t> only(std::size_t one, std::size_t length, std::size_t ranks) {
-  std::vector<std::size_t> lengths(ranks, 0);
-  lengths[one] = length;
-  return lengths;
-}
-
 }  // namespace
 
 PrivateLengths PrivateLengths::of(Collective collective, const Call& call, int rank) {
   PrivateLengths lengths{lengths_between(call.borders), lengths_between(call.output_borders)};
   if (is_alltoall(collective)) return lengths;
-  // A rooted collective: in one direction, blocks go between the root and each rank only.
-  const auto here = static_cast<std::size_t>(rank);
-  const auto root = static_cast<std::size_t>(call.root);
-  const std::size_t ranks = lengths.sent.size();
+  // Blocks go between the root and each rank only: a rank's own one, and on the root those of all.
   const bool gathers = is_gather(collective);
   std::vector<std::size_t>& own = gathers ? lengths.sent : lengths.expected;
   std::vector<std::size_t>& all = gathers ? lengths.expected : lengths.sent;
-  own = only(root, own[here], ranks);
-  if (here != root) all.assign(ranks, 0);
+  const std::size_t block = own[static_cast<std::size_t>(rank)];
+  own.assign(own.size(), 0);
+  own[static_cast<std::size_t>(call.root)] = block;
+  if (rank != call.root) all.assign(all.size(), 0);
   return lengths;
 }
 
@@ -227,15 +193,14 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
                                    const PrivateLengths& lengths, const Spec& spec, Form form) {
   static const auto& bruck = make_immortal<const Spec>(
       Spec{.recipe = usual_recipe(*find_algorithm(Collective::alltoall, "bruck")), .pipelining = {}});
-  CallTraits of_facts{.collective = Collective::alltoall,
+  CallTraits of_words{.collective = Collective::alltoall,
                       .bytes = sizeof(Word) * static_cast<std::size_t>(state->topology().ranks())};
-  of_facts.is_own = true;
-  const Facts own = facts_of(traits, form);
+  of_words.is_own = true;
   const std::uint64_t sequence = state->sequence();
   if (form == Form::blocking) {
     if (!wait_for_channel(*state, state->channel(), traits, spec)) return nullptr;
-    Comparison comparison(own, lengths, state, sequence);
-    Operation operation(state, of_facts, bruck, Form::blocking, comparison);
+    Comparison comparison(traits, form, lengths, state, sequence);
+    Operation operation(state, of_words, bruck, Form::blocking, comparison);
     const AwaitedCall awaited(*state, traits, spec, &operation);
     run(operation);
     return nullptr;
@@ -244,9 +209,9 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
     return nullptr;
   }
   using Own = OperationWithMessage<Comparison>;
-  const auto make = [&] { return Comparison(own, lengths, state, sequence); };
+  const auto make = [&] { return Comparison(traits, form, lengths, state, sequence); };
   auto kept = std::make_shared<Own>(make, ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
-                                    state, of_facts, bruck, Form::non_blocking);
+                                    state, of_words, bruck, Form::non_blocking);
   std::shared_ptr<Operation> operation{kept, &kept->operation};
   operation->start();
   if (!operation->ended()) add_outstanding(operation);

@@ -101,52 +101,20 @@ int size_of(MPI_Comm comm) {
 }
 
 /// Which blocks of its two buffers a rank's call touches.
-enum class Part : std::uint8_t { none, own, all };
-struct Touched {
-  Part input;
-  Part output;
-};
-
-/// By what MPI says of each function. In place, the input is in the output.
-Touched touched_by(const ProgramCall& asked, int rank) {
-  const bool is_root = rank == asked.root;
-  switch (asked.function) {
-    case MpiFunction::allreduce:
-    case MpiFunction::scan:
-      return {Part::own, Part::own};
-    case MpiFunction::exscan:
-      // On rank 0 the output has no meaning, and the library writes nothing.
-      return {Part::own, rank == 0 && !asked.in_place() ? Part::none : Part::own};
-    case MpiFunction::bcast:
-      return is_root ? Touched{Part::own, Part::none} : Touched{Part::none, Part::own};
-    case MpiFunction::reduce:
-      return {Part::own, is_root ? Part::own : Part::none};
-    case MpiFunction::reduce_scatter:
-    case MpiFunction::reduce_scatter_block:
-      return {Part::all, asked.in_place() ? Part::all : Part::own};
-    case MpiFunction::allgather:
-    case MpiFunction::allgatherv:
-      return {Part::own, Part::all};
-    case MpiFunction::alltoall:
-    case MpiFunction::alltoallv:
-    case MpiFunction::alltoallw:
-      return {Part::all, Part::all};
-    case MpiFunction::gather:
-    case MpiFunction::gatherv:
-      return {Part::own, is_root ? Part::all : Part::none};
-    case MpiFunction::scatter:
-    case MpiFunction::scatterv:
-      return {is_root ? Part::all : Part::none, Part::own};
-    case MpiFunction::barrier:
-      break;
-  }
-  return {Part::none, Part::none};
+HeldBlocks touched_by(const ProgramCall& asked, int rank) {
+  // A broadcast reads its buffer on the root and writes it on the others.
+  if (asked.function == MpiFunction::bcast && rank == asked.root) return {Held::all, Held::none};
+  HeldBlocks touched = held_blocks(asked.collective(), rank, asked.root);
+  if (asked.in_place()) touched.output = std::max(touched.input, touched.output);
+  return touched;
 }
 
-TouchedBytes bytes_of(const BufferArgument& buffer, Part part, int rank, MPI_Comm comm) {
+TouchedBytes bytes_of(const ProgramCall& asked, const BufferArgument& buffer, Held held, int rank) {
   Span span(buffer.address);
-  if (part == Part::none || buffer.in_place()) return span;
-  if (part == Part::all) return span.add_all(buffer, size_of(comm));
+  if (held == Held::none || !buffer.exists || buffer.in_place()) return span;
+  // Where ranks have no blocks, the count is that of the whole message.
+  if (held == Held::all && has_block_of_each_rank(asked.collective()))
+    return span.add_all(buffer, size_of(asked.comm));
   return span.add(0, buffer.counts.exist() ? buffer.counts[rank] : buffer.count, Layout(buffer.datatype));
 }
 
@@ -157,8 +125,8 @@ LibraryBuffers buffers_of(const ProgramCall& asked) {
   const int rank = rank_in(asked.comm);
   const auto [input, output] = touched_by(asked, rank);
   const BufferArgument& sent = asked.function == MpiFunction::bcast ? asked.received : asked.sent;
-  return {.input = bytes_of(sent, input, rank, asked.comm),
-          .output = bytes_of(asked.received, output, rank, asked.comm),
+  return {.input = bytes_of(asked, sent, input, rank),
+          .output = bytes_of(asked, asked.received, output, rank),
           .reads_output = sent.in_place()};
 }
 

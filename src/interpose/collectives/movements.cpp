@@ -44,7 +44,7 @@ class Gathering final : public Message {
         rank_(static_cast<std::size_t>(rank)),
         count_(sent ? sent->count : received.count) {
     const std::size_t block = result_.bytes() / static_cast<std::size_t>(ranks);
-    for (int i = 0; i <= ranks; ++i) borders_.push_back(static_cast<std::size_t>(i) * block);
+    borders_ = equal_borders(ranks, block);
     call = Call::whole(result_.data(), result_.data(), result_.bytes(), byte_element());
     call.borders = borders_;
     call.in_place = !sent;

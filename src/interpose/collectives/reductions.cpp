@@ -97,13 +97,6 @@ class Reduction final : public Message {
   PooledBuffer copy_;
 };
 
-/// Where this rank's call of a reduction writes.
-bool has_output(const ProgramCall& asked, const Communicator& state) {
-  // The receive buffer of rank 0 of an exscan has no meaning.
-  if (asked.function == MpiFunction::exscan) return state.rank() != 0;
-  return asked.function != MpiFunction::reduce || state.rank() == asked.root;
-}
-
 /// The blocks of a reduce-scatter.
 struct Blocks {
   std::size_t elements = 0;
@@ -175,7 +168,7 @@ std::optional<int> reduce_elements(ProgramCall& asked) {
   if (state == nullptr) return std::nullopt;
   const bool has_root = asked.function == MpiFunction::reduce;
   if (has_root && (asked.root < 0 || asked.root >= state->ranks())) return std::nullopt;
-  const bool writes = has_output(asked, *state);
+  const bool writes = held_blocks(collective, state->rank(), asked.root).output != Held::none;
   // Only where something is written is the receive buffer significant.
   if (writes ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
              : count > 0 && ((has_root && asked.in_place()) || (sendbuf == nullptr && predefined != 0))) {
