@@ -16,8 +16,6 @@ namespace stretto::reduce_scatter {
 Schedule recursive_halving(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
   const Core core(p);
   if (core.hands_over(rank)) {
     schedule.send(input(0, p), rank + 1).end_round();
