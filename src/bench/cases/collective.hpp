@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -28,26 +27,24 @@ constexpr std::optional<Form> find_form(std::string_view name) {
                                    : std::optional(static_cast<Form>(found - form_names.begin()));
 }
 
+// What is so for the collective whose algorithms carry a function out.
 constexpr bool is_gather(Collective collective) {
-  return collective == Collective::gather || collective == Collective::gatherv;
+  return is_gather(collective_of(collective));
 }
 constexpr bool is_scatter(Collective collective) {
-  return collective == Collective::scatter || collective == Collective::scatterv;
+  return is_scatter(collective_of(collective));
 }
 constexpr bool is_allgather(Collective collective) {
-  return collective == Collective::allgather || collective == Collective::allgatherv;
+  return collective_of(collective) == stretto::Collective::allgather;
 }
 constexpr bool is_alltoall(Collective collective) {
-  return collective == Collective::alltoall || collective == Collective::alltoallv ||
-         collective == Collective::alltoallw;
+  return is_alltoall(collective_of(collective));
 }
 constexpr bool is_scan(Collective collective) {
-  return collective == Collective::scan || collective == Collective::exscan;
+  return is_scan(collective_of(collective));
 }
-
 constexpr bool has_root(Collective collective) {
-  return collective == Collective::bcast || collective == Collective::reduce || is_gather(collective) ||
-         is_scatter(collective);
+  return has_root(collective_of(collective));
 }
 
 /// Whether a call gives a length for each rank.
