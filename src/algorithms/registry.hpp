@@ -90,12 +90,17 @@ struct Algorithm {
   }
 };
 
-/// The row of an algorithm that relays, for the like collective with private lengths. Whether it is worth
-/// trying is decided elsewhere: it must not depend on lengths.
-constexpr Algorithm relaying(Algorithm row, Collective collective) {
+/// The same row for the like collective with private lengths. Whether it is worth trying is decided
+/// elsewhere: it must not depend on lengths.
+constexpr Algorithm with_private_lengths(Algorithm row, Collective collective) {
   row.collective = collective;
-  row.relays = true;
   row.use = {};
+  return row;
+}
+/// The same for an algorithm that relays.
+constexpr Algorithm relaying(Algorithm row, Collective collective) {
+  row = with_private_lengths(row, collective);
+  row.relays = true;
   return row;
 }
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <thread>
 
-#include "bench/library/program.hpp"
 #include "mpi/mpi.hpp"
 
 namespace stretto::bench {

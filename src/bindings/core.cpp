@@ -59,31 +59,13 @@ void check_rank(const std::string& what, int rank, const Topology& topology) {
 namespace {
 
 std::string text_of(Buffer buffer) {
-  switch (buffer) {
-    case Buffer::input:
-      return "input";
-    case Buffer::output:
-      return "output";
-    case Buffer::scratch:
-      return "scratch";
-  }
-  return "";
+  constexpr std::array texts{"input", "output", "scratch"};
+  return texts.at(static_cast<std::size_t>(buffer));
 }
 
 std::string text_of(Kind kind) {
-  switch (kind) {
-    case Kind::send:
-      return "send";
-    case Kind::recv:
-      return "recv";
-    case Kind::recv_reduce:
-      return "recv_reduce";
-    case Kind::copy:
-      return "copy";
-    case Kind::reduce:
-      return "reduce";
-  }
-  return "";
+  constexpr std::array texts{"send", "recv", "recv_reduce", "copy", "reduce"};
+  return texts.at(static_cast<std::size_t>(kind));
 }
 
 std::string text_of(Collective collective) {

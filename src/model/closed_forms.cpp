@@ -142,12 +142,6 @@ std::span<const ClosedForm> closed_forms() {
   return forms;
 }
 
-const ClosedForm* find_closed_form(std::string_view algorithm) {
-  const auto* const found = std::find_if(forms.begin(), forms.end(),
-                                         [&](const ClosedForm& form) { return form.algorithm == algorithm; });
-  return found == forms.end() ? nullptr : found;
-}
-
 double seconds(const Cost& cost, double message_bytes, const Machine& machine) {
   const auto speed = [&](Level level, double messages, double bytes) {
     return machine.protocol(level, static_cast<std::size_t>(messages > 0 ? bytes / messages : 0)).bandwidth;

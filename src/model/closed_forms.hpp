@@ -14,7 +14,6 @@
 // - LIN's 2(p-1) latencies count every message as one after the other; the root's messages overlap in part.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -50,8 +49,6 @@ struct ClosedForm {
 };
 
 std::span<const ClosedForm> closed_forms();
-/// nullptr if there is no form of that name.
-const ClosedForm* find_closed_form(std::string_view algorithm);
 
 /// Seconds on a machine by the max-rate model (node-aware paper, equation 3): the active ranks of a node
 /// share the injection limit. The time to reduce a byte depends on the length of the whole message.

@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/action_text.hpp"
 
-#include <string_view>
+#include <array>
+#include <cstddef>
 
 namespace stretto {
 namespace {
 
-std::string_view prefix(Buffer buffer) {
-  switch (buffer) {
-    case Buffer::input:
-      return "in";
-    case Buffer::output:
-      return "b";
-    case Buffer::scratch:
-      return "s";
-  }
-  return "";
+std::string prefix(Buffer buffer) {
+  constexpr std::array prefixes{"in", "b", "s"};
+  return prefixes.at(static_cast<std::size_t>(buffer));
 }
 
 }  // namespace
 
 std::string to_string(const Slice& slice) {
-  std::string text = std::string(prefix(slice.buffer)) + std::to_string(slice.first);
+  std::string text = prefix(slice.buffer) + std::to_string(slice.first);
   if (slice.is_strided()) {
     const auto run_at = [&](int index) {
       const int first = slice.block(index);
       return std::to_string(first) + (slice.run == 1 ? "" : "-" + std::to_string(first + slice.run - 1));
     };
-    return std::string(prefix(slice.buffer)) + run_at(0) + "," + run_at(slice.run) + ",…(" +
-           std::to_string(slice.count) + ")";
+    return prefix(slice.buffer) + run_at(0) + "," + run_at(slice.run) + ",…(" + std::to_string(slice.count) +
+           ")";
   }
   if (slice.count != 1) text += "-" + std::to_string(slice.first + slice.count - 1);
   return text;

@@ -189,7 +189,9 @@ Schedule& Schedule::append(const Schedule& part, const Embedding& embedding) {
         continue;
       }
       Action placed = action;
-      if (action.communicates()) placed.peer = embedding.ranks[static_cast<std::size_t>(action.peer)];
+      if (action.communicates() && !embedding.ranks.empty()) {
+        placed.peer = embedding.ranks[static_cast<std::size_t>(action.peer)];
+      }
       placed.into = place(action.into);
       placed.left = place(action.left);
       placed.right = place(action.right);

@@ -76,8 +76,8 @@ struct Action {
 /// the buffers of its input and output, and the blocks of the whole for each of its blocks.
 struct Embedding {
   /// [rank of the part] Their order must be that of the lowest contributions which they bring: then an
-  /// operand on the left in the part is also on the left in the whole.
-  std::span<const int> ranks;
+  /// operand on the left in the part is also on the left in the whole. Empty: rank i is rank i.
+  std::span<const int> ranks = {};
   /// The buffers of the whole that are the part's input and output: input, output, or scratch from
   /// `input_scratch` or `output_scratch` on (as many scratch blocks as the blocks of the part stand for).
   Buffer input = Buffer::input;

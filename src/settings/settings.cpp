@@ -73,7 +73,7 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
 }
 
 /// 0, 1 (as much as usual) or the bytes of each rank.
-void parse_shared_memory(std::string_view value, Settings& settings) {
+void take_shared_memory(std::string_view name, std::string_view value, Settings& settings) {
   if (value.empty() || value == "1") return;
   const std::optional<std::uint64_t> bytes = parse_size(value);
   if (bytes &&
@@ -81,7 +81,7 @@ void parse_shared_memory(std::string_view value, Settings& settings) {
     settings.shared_memory_bytes = *bytes;
     return;
   }
-  settings.complaints.push_back({"STRETTO_SHM",
+  settings.complaints.push_back({std::string(name),
                                  "must be 0, 1, or a size from " + size_text(Settings::least_shared_memory) +
                                      " to " + size_text(Settings::most_shared_memory) + ", not \"" +
                                      std::string(value) + "\"",
@@ -98,67 +98,70 @@ void parse_forced(Collective collective, std::string_view value, Settings& setti
   }
 }
 
-void parse_topology_setting(std::string_view value, Settings& settings) {
+void take_topology(std::string_view name, std::string_view value, Settings& settings) {
   if (value.empty()) return;
   try {
     settings.topology = parse_topology(value);
   } catch (const TopologyError& error) {
-    settings.complaints.push_back(
-        {std::string(topology_variable), error.what(), "the nodes that ranks detect are used"});
+    settings.complaints.push_back({std::string(name), error.what(), "the nodes that ranks detect are used"});
   }
 }
 
+std::string parse_text(std::string_view /*name*/, std::string_view value, Settings& /*settings*/) {
+  return std::string(value);
+}
+
+template <auto member, auto parse>
+void take(std::string_view name, std::string_view value, Settings& settings) {
+  settings.*member = parse(name, value, settings);
+}
+
+/// An empty value is none.
+template <auto member, auto parse>
+void take_if_any(std::string_view name, std::string_view value, Settings& settings) {
+  if (!value.empty()) take<member, parse>(name, value, settings);
+}
+
+struct Variable {
+  std::string_view name;
+  void (*take)(std::string_view name, std::string_view value, Settings& settings);
+};
+
+constexpr auto variables = std::to_array<Variable>({
+    {"STRETTO_CHECK", take<&Settings::check, parse_switch>},
+    {"STRETTO_DISABLE", take<&Settings::disabled, parse_switch>},
+    {"STRETTO_FABRIC", take<&Settings::fabric_file, parse_text>},
+    {"STRETTO_GPU_AWARE", take_if_any<&Settings::gpu_aware, parse_switch>},
+    {"STRETTO_ONLINE", take<&Settings::online, parse_online>},
+    {"STRETTO_PROGRESS_THREAD", take<&Settings::progress_thread, parse_switch>},
+    {"STRETTO_REPRODUCIBLE", take<&Settings::reproducible, parse_switch>},
+    {"STRETTO_SHM", take_shared_memory},
+    {"STRETTO_START_LIMIT", take_if_any<&Settings::start_limit_seconds, parse_duration>},
+    {"STRETTO_STATS", take<&Settings::statistics_file, parse_text>},
+    {"STRETTO_STRICT", take<&Settings::strict, parse_switch>},
+    {"STRETTO_SUMMARY", take<&Settings::summary, parse_summary>},
+    {"STRETTO_TABLE", take<&Settings::table_file, parse_text>},
+    {topology_variable, take_topology},
+    {"STRETTO_TRACE", take<&Settings::trace_folder, parse_text>},
+    {"STRETTO_WATCHDOG", take<&Settings::watchdog_seconds, parse_duration>},
+});
+
 std::string known_variables() {
-  std::string names =
-      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_FABRIC, STRETTO_GPU_AWARE, STRETTO_ONLINE, "
-      "STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, STRETTO_SHM, "
-      "STRETTO_START_LIMIT, STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, "
-      "STRETTO_TRACE, "
-      "STRETTO_WATCHDOG";
-  for (const Collective collective : collectives) names += ", " + variable_of(collective);
-  return names;
+  std::string names;
+  for (const Variable& variable : variables) names += std::string(variable.name) + ", ";
+  for (const Collective collective : collectives) names += variable_of(collective) + ", ";
+  return names.substr(0, names.size() - 2);
 }
 
 void parse_variable(std::string_view name, std::string_view value, Settings& settings) {
   for (const Collective collective : collectives) {
     if (name == variable_of(collective)) return parse_forced(collective, value, settings);
   }
-  if (name == "STRETTO_DISABLE") {
-    settings.disabled = parse_switch(name, value, settings);
-  } else if (name == "STRETTO_STRICT") {
-    settings.strict = parse_switch(name, value, settings);
-  } else if (name == "STRETTO_REPRODUCIBLE") {
-    settings.reproducible = parse_switch(name, value, settings);
-  } else if (name == "STRETTO_PROGRESS_THREAD") {
-    settings.progress_thread = parse_switch(name, value, settings);
-  } else if (name == "STRETTO_SHM") {
-    parse_shared_memory(value, settings);
-  } else if (name == "STRETTO_ONLINE") {
-    settings.online = parse_online(name, value, settings);
-  } else if (name == "STRETTO_CHECK") {
-    settings.check = parse_switch(name, value, settings);
-  } else if (name == "STRETTO_GPU_AWARE") {
-    if (!value.empty()) settings.gpu_aware = parse_switch(name, value, settings);
-  } else if (name == "STRETTO_START_LIMIT") {
-    if (!value.empty()) settings.start_limit_seconds = parse_duration(name, value, settings);
-  } else if (name == "STRETTO_WATCHDOG") {
-    settings.watchdog_seconds = parse_duration(name, value, settings);
-  } else if (name == "STRETTO_STATS") {
-    settings.statistics_file = value;
-  } else if (name == "STRETTO_SUMMARY") {
-    settings.summary = parse_summary(name, value, settings);
-  } else if (name == "STRETTO_TRACE") {
-    settings.trace_folder = value;
-  } else if (name == "STRETTO_TABLE") {
-    settings.table_file = value;
-  } else if (name == "STRETTO_FABRIC") {
-    settings.fabric_file = value;
-  } else if (name == topology_variable) {
-    parse_topology_setting(value, settings);
-  } else if (!is_for_tools(name)) {
-    settings.complaints.push_back(
-        {std::string(name), "there is no such setting; there are " + known_variables(), "it is ignored"});
-  }
+  const auto* const known = std::ranges::find(variables, name, &Variable::name);
+  if (known != variables.end()) return known->take(name, value, settings);
+  if (is_for_tools(name)) return;
+  settings.complaints.push_back(
+      {std::string(name), "there is no such setting; there are " + known_variables(), "it is ignored"});
 }
 
 /// The content of a topology file, on one line; the value itself if it is no file.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "verify/verify.hpp"
@@ -76,15 +77,8 @@ class Cells {
 
   [[nodiscard]] int scratch_blocks() const { return static_cast<int>(schedule_->scratch_shape().size()); }
   [[nodiscard]] int begin_of(Buffer buffer) const {
-    switch (buffer) {
-      case Buffer::input:
-        return 0;
-      case Buffer::output:
-        return output_;
-      case Buffer::scratch:
-        return output_ + schedule_->blocks();
-    }
-    return 0;
+    const std::array begins{0, output_, output_ + schedule_->blocks()};
+    return begins.at(static_cast<std::size_t>(buffer));
   }
 
   const Schedule* schedule_;

@@ -3,7 +3,6 @@
 // right results is for every_algorithm_test.
 #include "engine/execution/direct_plan.hpp"
 
-#include <string>
 #include <vector>
 
 #include "algorithms/registry.hpp"

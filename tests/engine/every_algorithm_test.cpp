@@ -7,7 +7,6 @@
 // are in device memory, in every way that inputs and outputs can be.
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>

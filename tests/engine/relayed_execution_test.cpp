@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks whose lengths travel before them, by every algorithm that relays: what goes wrong on one rank must
 // leave no other rank waiting, and nothing behind for the next call.
-#include <algorithm>
-#include <cstring>
-#include <string>
 #include <vector>
 
 #include "algorithms/registry.hpp"

@@ -2,7 +2,6 @@
 // A segment travels as soon as it is fetched, and is put back while others are still to be fetched. A message
 // of one segment does so by rounds. Copies are played, so no time decides. Every rank is one of these.
 #include <algorithm>
-#include <cstring>
 #include <thread>
 #include <vector>
 

@@ -4,7 +4,6 @@
 // library that bears it (Open MPI, in most collectives) gives the result of buffers that lie apart: so does
 // Stretto.
 #include <functional>
-#include <numeric>
 #include <string>
 #include <vector>
 

@@ -42,6 +42,12 @@ inline int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+inline MPI_Comm dup_of(MPI_Comm comm) {
+  MPI_Comm made{};
+  MPI_Comm_dup(comm, &made);
+  return made;
+}
+
 [[noreturn]] inline void fail(const char* file, int line, const char* condition, const std::string& context) {
   std::fprintf(stderr, "%s:%d: rank %d: CHECK(%s) failed %s\n", file, line, world_rank(), condition,
                context.c_str());
@@ -55,6 +61,13 @@ inline int rank_in(MPI_Comm comm) {
     if (!(condition)) fail(__FILE__, __LINE__, #condition, std::string() __VA_OPT__(+(__VA_ARGS__))); \
   } while (false)
 
+template <typename Function>
+Function from_stretto(const char* name) {
+  const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  CHECK(function != nullptr, name);
+  return function;
+}
+
 /// Returns the spec that the test forces, or "" if none.
 inline std::string forced_spec() {
   const char* spec = std::getenv("STRETTO_ALLREDUCE");
@@ -66,13 +79,12 @@ inline bool library_reduces() {
   return forced_spec().empty() || forced_spec().starts_with("native");
 }
 
-/// Returns the spec that Stretto, which must be present, would choose for a sum of `bytes` bytes.
-inline std::string choice(MPI_Comm comm, std::size_t bytes) {
+/// Returns the spec that Stretto, which must be present, would choose for a call of `bytes` bytes.
+inline std::string choice(MPI_Comm comm, std::size_t bytes, const std::string& call = "allreduce") {
   using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
-  const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
-  CHECK(ask != nullptr);
-  std::array<char, 100> text{};
-  CHECK(ask("allreduce", comm, bytes, text.data(), static_cast<int>(text.size())) == MPI_SUCCESS);
+  static const auto ask = from_stretto<Choice>("stretto_choice");
+  std::array<char, 200> text{};
+  CHECK(ask(call.c_str(), comm, bytes, text.data(), static_cast<int>(text.size())) == MPI_SUCCESS, call);
   return text.data();
 }
 

@@ -4,7 +4,6 @@
 // Then sums of different sizes, for the statistics: blocking of 4000 bytes, non-blocking of 8000, persistent
 // of 16000, and of 32000 by an operation that does not commute. Rank 0 prints "right" when all are.
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 #include "check.hpp"
@@ -12,17 +11,14 @@
 namespace {
 
 std::string asked(const std::string& call, MPI_Comm comm, std::size_t bytes) {
-  using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
-  const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
-  CHECK(ask != nullptr);
-  std::array<char, 100> text{};
-  CHECK(ask(call.c_str(), comm, bytes, text.data(), static_cast<int>(text.size())) == MPI_SUCCESS, call);
+  const std::string spec = choice(comm, bytes, call);
   // The same on all ranks.
-  std::array<char, 100> first = text;
+  std::array<char, 200> first{};
+  spec.copy(first.data(), first.size() - 1);
   MPI_Barrier(comm);
   PMPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, comm);
-  CHECK(std::strcmp(first.data(), text.data()) == 0, call + ": " + text.data());
-  return text.data();
+  CHECK(spec == first.data(), call + ": " + spec);
+  return spec;
 }
 
 void ask_all(const char* name, MPI_Comm comm, int count, char** words) {

@@ -174,6 +174,16 @@ struct Task {
   bool rising = false;
 };
 
+/// Some call of this function. All of its features follow from the number.
+inline Task some_task(MpiFunction function, MPI_Comm comm, std::size_t count, std::size_t number) {
+  Task task{.function = function, .comm = comm, .count = count};
+  task.elements = number % 2 == 0 ? doubles() : ints();
+  task.how = static_cast<Combine>(number % 4);
+  task.root = static_cast<int>(number % 3);
+  task.in_place = number % 5 == 0;
+  return task;
+}
+
 /// For calls in blocking form. MPICH 4.0.2's own MPI_Reduce of 1000 doubles in place reads from
 /// MPI_IN_PLACE if the root is not rank 0.
 inline Task blocking(Task task) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All sorts of communicators, made and freed. The program must see nothing of Stretto's own. Argument: how
 // often a communicator is made and freed.
-#include <algorithm>
 #include <vector>
 
 #include "check.hpp"

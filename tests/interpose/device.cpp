@@ -2,7 +2,6 @@
 // Buffers in device memory, on one rank only, with a stand-in for the driver. Arguments: "load" and the
 // stand-in's path, or "leave" and the path. With "leave" the driver exists, but the process does not load
 // it.
-#include <cstring>
 
 #include "device.hpp"
 

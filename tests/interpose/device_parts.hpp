@@ -20,13 +20,6 @@
 
 constexpr int device_rank = 1;
 
-template <typename Function>
-Function from_stretto(const char* name) {
-  const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  CHECK(function != nullptr, name);
-  return function;
-}
-
 inline bool has_driver() {
   return driver != nullptr;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program has put into a stream before a call, and libraries that take device memory themselves.
-#include <array>
 
 #include "device_parts.hpp"
 #include "stretto/group.h"

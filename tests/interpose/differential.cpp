@@ -11,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <thread>
 
 #include "algorithms/mpi_function.hpp"
@@ -311,13 +310,6 @@ Spec random_fitting_spec(Collective collective, std::size_t bytes, const Place& 
 
 /// How a call is made.
 enum class Way { library, stretto, by_spec, begun_by_spec };
-
-template <typename Function>
-Function from_stretto(const char* name) {
-  const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  CHECK(function != nullptr, name);
-  return function;
-}
 
 int waited(int error, MPI_Request& request) {
   return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);

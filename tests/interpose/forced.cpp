@@ -14,8 +14,7 @@ constexpr std::size_t least_bytes = 4096;
 
 int force(const char* collective, const char* spec, std::size_t bytes) {
   using Force = int (*)(const char*, const char*, std::size_t);
-  static const auto function = reinterpret_cast<Force>(dlsym(RTLD_DEFAULT, "stretto_force"));
-  CHECK(function != nullptr);
+  static const auto function = from_stretto<Force>("stretto_force");
   return function(collective, spec, bytes);
 }
 

@@ -2,7 +2,6 @@
 // Specs that a program forces on itself, by the C interface of the Stretto under which it runs.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -11,18 +10,13 @@
 
 inline void force(const std::string& collective, const std::string& spec, std::size_t least_bytes = 0) {
   using Force = int (*)(const char*, const char*, std::size_t);
-  static const auto function = reinterpret_cast<Force>(dlsym(RTLD_DEFAULT, "stretto_force"));
-  CHECK(function != nullptr && function(collective.c_str(), spec.c_str(), least_bytes) == MPI_SUCCESS, spec);
+  static const auto function = from_stretto<Force>("stretto_force");
+  CHECK(function(collective.c_str(), spec.c_str(), least_bytes) == MPI_SUCCESS, spec);
 }
 
 /// Whether the forced spec can serve this communicator.
 inline bool fits(MPI_Comm comm, const std::string& collective, const std::string& spec, std::size_t bytes) {
-  using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
-  static const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
-  std::array<char, 200> text{};
-  CHECK(ask != nullptr &&
-        ask(collective.c_str(), comm, bytes, text.data(), static_cast<int>(text.size())) == MPI_SUCCESS);
-  return text.data() == spec;
+  return choice(comm, bytes, collective) == spec;
 }
 
 /// Every algorithm of a collective, as specs; those that can be cut, also in segments.

@@ -3,8 +3,6 @@
 // they hold; and the program's other functions that MPI calls: error handlers, and operations that ask MPI
 // about types. Handles of communicators are used again, so what was kept for one that is gone would serve
 // another one.
-#include <array>
-#include <numeric>
 #include <vector>
 
 #include "check.hpp"

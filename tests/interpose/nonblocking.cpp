@@ -18,7 +18,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <thread>
 
 #include "check.hpp"
@@ -31,25 +30,10 @@ constexpr int tag = 11;
 
 bool counts_are_zero = false;
 
-MPI_Comm dup_of(MPI_Comm comm) {
-  MPI_Comm made{};
-  MPI_Comm_dup(comm, &made);
-  return made;
-}
 MPI_Comm reversed(MPI_Comm comm) {
   MPI_Comm made{};
   MPI_Comm_split(comm, 0, -rank_in(comm), &made);
   return made;
-}
-
-/// Some call of this function. All of its features follow from the number.
-Task some_task(MpiFunction function, MPI_Comm comm, std::size_t count, std::size_t number) {
-  Task task{.function = function, .comm = comm, .count = count};
-  task.elements = number % 2 == 0 ? doubles() : ints();
-  task.how = static_cast<Combine>(number % 4);
-  task.root = static_cast<int>(number % 3);
-  task.in_place = number % 5 == 0;
-  return task;
 }
 
 /// MPICH 4.0.2's own results are wrong on 2 ranks, and it writes outside its buffers.

@@ -15,7 +15,6 @@
 // is inactive; and Testall of an active one returns MPI_ERR_IN_STATUS. By Open MPI 4.1.4 itself `freed`
 // fails, by MPICH `rising`.
 #include <deque>
-#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -25,22 +24,6 @@
 namespace {
 
 constexpr int tag = 12;
-
-MPI_Comm dup_of(MPI_Comm comm) {
-  MPI_Comm made{};
-  MPI_Comm_dup(comm, &made);
-  return made;
-}
-
-/// Some call of this function. All of its features follow from the number.
-Task some_task(MpiFunction function, MPI_Comm comm, std::size_t count, std::size_t number) {
-  Task task{.function = function, .comm = comm, .count = count};
-  task.elements = number % 2 == 0 ? doubles() : ints();
-  task.how = static_cast<Combine>(number % 4);
-  task.root = static_cast<int>(number % 3);
-  task.in_place = number % 5 == 0;
-  return task;
-}
 
 bool is_empty(const MPI_Status& status) {
   int cancelled = -1;

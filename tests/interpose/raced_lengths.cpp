@@ -2,7 +2,6 @@
 // Blocking calls whose lengths only two ranks know, again and again, so that races decide about them several
 // times: short and long ones, empty ones, on two communicators by turns, and on ranks that send nothing at
 // all.
-#include <numeric>
 #include <vector>
 
 #include "check.hpp"

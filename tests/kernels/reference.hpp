@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <complex>
-#include <cstdint>
 #include <type_traits>
 
 #include "kernels/reduce.hpp"

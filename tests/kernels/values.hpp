@@ -5,7 +5,6 @@
 
 #include <array>
 #include <bit>
-#include <complex>
 #include <cstdint>
 #include <limits>
 #include <random>

@@ -2,7 +2,6 @@
 // What is wrong in the file of a fabric, and what must never get into one.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <string>

@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "learn/races/learner.hpp"

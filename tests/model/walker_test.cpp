@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
 #include <string>
 
 #include "model/closed_forms.hpp"
@@ -56,8 +56,8 @@ TEST_P(ClosedForms, AreWhatTheWalkerSays) {
     const Topology topology = Topology::flat(ranks);
     // A multiple of all numbers of blocks, so that no division leaves a remainder.
     const std::size_t bytes = std::size_t{4} * 64 * 64 * 9 * 5 * 7 * 11;
-    const ClosedForm* form = find_closed_form(GetParam().algorithm);
-    ASSERT_NE(form, nullptr);
+    const auto form = std::ranges::find(closed_forms(), GetParam().algorithm, &ClosedForm::algorithm);
+    ASSERT_NE(form, closed_forms().end());
     const Recipe recipe = parse_spec(Collective::allreduce, GetParam().algorithm).recipe;
     const int segments = build(recipe, topology, 0, 0).blocks();
     const auto length = static_cast<double>(bytes);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <unordered_set>
 #include <vector>
 

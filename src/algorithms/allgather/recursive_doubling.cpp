@@ -21,15 +21,11 @@ Schedule recursive_doubling(const Task& task, int rank) {
   if (core.is_paired(rank)) schedule.recv(output(rank - 1), rank - 1);
   schedule.copy(output(rank), input(rank)).end_round();
 
-  const auto first_block_of = [&](int number) {
-    const int holder = core.rank_of(number);
-    return core.is_paired(holder) ? holder - 1 : holder;
-  };
   const int me = core.core_of(rank);
   for (int distance = 1; distance < core.size(); distance *= 2) {
     const auto held_by = [&](int number) {
       const int begin = number - number % distance;
-      return output(first_block_of(begin), first_block_of(begin + distance) - first_block_of(begin));
+      return output(core.lowest_of(begin), core.lowest_of(begin + distance) - core.lowest_of(begin));
     };
     const int partner = me ^ distance;
     schedule.send(held_by(me), core.rank_of(partner)).recv(held_by(partner), core.rank_of(partner));

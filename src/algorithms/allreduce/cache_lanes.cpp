@@ -22,11 +22,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/allreduce/lanes.hpp"
 #include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
 #include "algorithms/cache_groups.hpp"
 
@@ -39,51 +39,22 @@ std::size_t smallest(const Groups& groups) {
   return std::ranges::min_element(groups, {}, &std::vector<int>::size)->size();
 }
 
-/// One rank's view of its group.
-class Group {
- public:
-  Group(const std::vector<int>& ranks, int me, int lanes, int lane_blocks)
-      : ranks_(ranks), me_(me), lanes_(lanes), lane_blocks_(lane_blocks) {}
-
-  [[nodiscard]] bool has_lane() const { return me_ < lanes_; }
-
-  void reduce_scatter(Schedule& schedule) const {
-    std::vector<Slice> contributions(ranks_.size(), lane(Buffer::input, me_));
-    // Each rank begins with the rank after itself, so that not all send to the same one at once.
-    for (int ahead = 1; ahead < size(); ++ahead) {
-      const int to = (me_ + ahead) % size();
-      const int from = (me_ + size() - ahead) % size();
-      if (to < lanes_) schedule.send(lane(Buffer::input, to), rank(to));
-      if (!has_lane()) continue;
-      const Slice theirs = scratch(schedule.add_scratch(me_ * lane_blocks_, lane_blocks_), lane_blocks_);
-      schedule.recv(theirs, rank(from));
-      contributions[static_cast<std::size_t>(from)] = theirs;
-    }
-    schedule.end_round();
-    if (has_lane()) reduce_in_fixed_tree(schedule, std::move(contributions), lane(Buffer::output, me_));
+void reduce_lane(Schedule& schedule, const Lanes& group) {
+  std::vector<Slice> contributions(group.ranks.size(), group.lane(Buffer::input, group.me));
+  // Each rank begins with the rank after itself, so that not all send to the same one at once.
+  for (int steps = 1; steps < group.size(); ++steps) {
+    const int to = group.ahead(steps);
+    const int from = group.back(steps);
+    if (to < group.count) schedule.send(group.lane(Buffer::input, to), group.rank(to));
+    if (!group.has_lane()) continue;
+    const Slice theirs = scratch(schedule.add_scratch(group.me * group.blocks, group.blocks), group.blocks);
+    schedule.recv(theirs, group.rank(from));
+    contributions[static_cast<std::size_t>(from)] = theirs;
   }
-
-  void allgather(Schedule& schedule) const {
-    for (int ahead = 1; ahead < size(); ++ahead) {
-      const int from = (me_ + size() - ahead) % size();
-      if (has_lane()) schedule.send(lane(Buffer::output, me_), rank((me_ + ahead) % size()));
-      if (from < lanes_) schedule.recv(lane(Buffer::output, from), rank(from));
-    }
-    schedule.end_round();
-  }
-
- private:
-  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
-  [[nodiscard]] int rank(int place) const { return ranks_[static_cast<std::size_t>(place)]; }
-  [[nodiscard]] Slice lane(Buffer buffer, int number) const {
-    return {buffer, number * lane_blocks_, lane_blocks_};
-  }
-
-  const std::vector<int>& ranks_;
-  int me_;
-  int lanes_;
-  int lane_blocks_;
-};
+  schedule.end_round();
+  if (!group.has_lane()) return;
+  reduce_in_fixed_tree(schedule, std::move(contributions), group.lane(Buffer::output, group.me));
+}
 
 Schedule by_cache(const Task& task, int rank, const Groups& groups, int lanes) {
   std::size_t mine = 0;
@@ -91,19 +62,16 @@ Schedule by_cache(const Task& task, int rank, const Groups& groups, int lanes) {
   const auto me = std::ranges::lower_bound(groups[mine], rank) - groups[mine].begin();
   const Schedule across =
       build(task.parts[0], Topology::flat(static_cast<int>(groups.size())), 0, static_cast<int>(mine));
-  const Group group(groups[mine], static_cast<int>(me), lanes, across.blocks());
+  const Lanes group{
+      .ranks = groups[mine], .me = static_cast<int>(me), .count = lanes, .blocks = across.blocks()};
   Schedule schedule(task.ranks(), rank, lanes * across.blocks());
-  group.reduce_scatter(schedule);
+  reduce_lane(schedule, group);
   if (group.has_lane()) {
     std::vector<int> ranks;
     for (const std::vector<int>& one : groups) ranks.push_back(one[static_cast<std::size_t>(me)]);
-    std::vector<int> borders(static_cast<std::size_t>(across.blocks()) + 1);
-    std::iota(borders.begin(), borders.end(), static_cast<int>(me) * across.blocks());
-    schedule.append(across, {.ranks = ranks,
-                             .input = groups[mine].size() == 1 ? Buffer::input : Buffer::output,
-                             .borders = borders});
+    group.append_across(schedule, across, ranks);
   }
-  group.allgather(schedule);
+  group.append_allgather(schedule, Pace::at_once);
   return schedule;
 }
 

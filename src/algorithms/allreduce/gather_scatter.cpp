@@ -21,8 +21,6 @@ namespace stretto::allreduce {
 Schedule gather_scatter(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, 1);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
   // Scratch i holds the contribution of rank + i. An inner rank copies its own there, so that it can pass on
   // the run as one message.
   const int lowest_bit = rank & -rank;

@@ -16,39 +16,22 @@
 // Source: the lanes are those of Träff, Decomposing collectives for exploiting multi-lane communication,
 // 2019 (arXiv 1910.13373); the exchange inside a node is ours.
 #include <cstddef>
-#include <numeric>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/allreduce/lanes.hpp"
 
 namespace stretto::allreduce {
 namespace {
 
-/// The ranks of one node and the blocks of their lanes, seen from one of these ranks.
-struct Node {
-  std::span<const int> ranks;
-  int me;
-  int lanes;
-  int lane_blocks;
-
-  [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
-  [[nodiscard]] bool has_lane() const { return me < lanes; }
-  [[nodiscard]] int ahead(int steps) const { return (me + steps) % size(); }
-  [[nodiscard]] int back(int steps) const { return (me + size() - steps) % size(); }
-  [[nodiscard]] int rank(int local) const { return ranks[static_cast<std::size_t>(local)]; }
-  [[nodiscard]] Slice lane(Buffer buffer, int number) const {
-    return {buffer, number * lane_blocks, lane_blocks};
-  }
-};
-
-void reduce_scatter(Schedule& schedule, const Node& node) {
+void reduce_scatter(Schedule& schedule, const Lanes& node) {
   const Slice own = node.lane(Buffer::input, node.me);
   const Slice result = node.lane(Buffer::output, node.me);
   Slice from_above;  // contributions of the ranks above this one
   Slice so_far = own;
   for (int s = 1; s < node.size(); ++s) {
     const int to = node.ahead(s);
-    if (to < node.lanes) schedule.send(node.lane(Buffer::input, to), node.rank(to));
+    if (to < node.count) schedule.send(node.lane(Buffer::input, to), node.rank(to));
     if (node.has_lane()) {
       const int from = node.back(s);
       if (from < node.me) {
@@ -66,39 +49,26 @@ void reduce_scatter(Schedule& schedule, const Node& node) {
   if (from_above.count != 0) schedule.reduce(result, so_far, from_above).end_round();
 }
 
-void allgather(Schedule& schedule, const Node& node) {
-  for (int s = 1; s < node.size(); ++s) {
-    if (node.has_lane()) schedule.send(node.lane(Buffer::output, node.me), node.rank(node.ahead(s)));
-    const int from = node.back(s);
-    if (from < node.lanes) schedule.recv(node.lane(Buffer::output, from), node.rank(from));
-    schedule.end_round();
-  }
-}
-
 }  // namespace
 
 Schedule multilane(const Task& task, int rank) {
   const Topology& topology = task.topology;
   const int number = topology.node(rank);
   const Schedule across = build(task.parts[0], Topology::flat(topology.nodes), 0, number);
-  const Node node{.ranks = topology.on_node(number),
-                  .me = topology.place(rank),
-                  .lanes = topology.min_ppn,
-                  .lane_blocks = across.blocks()};
-  Schedule schedule(task.ranks(), rank, node.lanes * node.lane_blocks);
+  const Lanes node{.ranks = topology.on_node(number),
+                   .me = topology.place(rank),
+                   .count = topology.min_ppn,
+                   .blocks = across.blocks()};
+  Schedule schedule(task.ranks(), rank, node.count * node.blocks);
   reduce_scatter(schedule, node);
   if (node.has_lane()) {
     std::vector<int> lane_ranks(static_cast<std::size_t>(topology.nodes));
     for (int other = 0; other < topology.nodes; ++other) {
       lane_ranks[static_cast<std::size_t>(other)] = topology.rank_at(other, node.me);
     }
-    std::vector<int> borders(static_cast<std::size_t>(node.lane_blocks) + 1);
-    std::iota(borders.begin(), borders.end(), node.me * node.lane_blocks);
-    schedule.append(across, {.ranks = lane_ranks,
-                             .input = node.size() == 1 ? Buffer::input : Buffer::output,
-                             .borders = borders});
+    node.append_across(schedule, across, lane_ranks);
   }
-  allgather(schedule, node);
+  node.append_allgather(schedule, Pace::one_a_round);
   return schedule;
 }
 

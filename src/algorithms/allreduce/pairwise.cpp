@@ -11,27 +11,16 @@
 //
 // Source: the pairwise-exchange reduce-scatter of Thakur, Rabenseifner, Gropp 2005, "Optimization of
 // Collective Communication Operations in MPICH", with a postponed reduction.
-#include <vector>
-
 #include "algorithms/allreduce/allreduce.hpp"
 #include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
+#include "algorithms/bring_to_owners.hpp"
 
 namespace stretto::allreduce {
 
 Schedule pairwise(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
-  std::vector<Slice> contributions(static_cast<std::size_t>(p), input(rank));
-  for (int step = 1; step < p; ++step) {
-    const int to = (rank + step) % p;
-    const int from = (rank + p - step) % p;
-    const Slice theirs = scratch(schedule.add_scratch(rank));
-    contributions[static_cast<std::size_t>(from)] = theirs;
-    schedule.send(input(to), to).recv(theirs, from).end_round();
-  }
-  reduce_in_fixed_tree(schedule, contributions, output(rank));
+  reduce_in_fixed_tree(schedule, bring_to_owners(schedule, Pace::one_a_round), output(rank));
   for (int step = 1; step < p; ++step) {
     const int from = (rank + p - step) % p;
     schedule.send(output(rank), (rank + step) % p).recv(output(from), from).end_round();

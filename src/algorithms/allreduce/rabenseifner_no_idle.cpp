@@ -115,8 +115,6 @@ Schedule rabenseifner_no_idle(const Task& task, int rank) {
   const int p = task.ranks();
   const int blocks = (least_blocks + p - 1) / p * p;
   Schedule schedule(p, rank, blocks);
-  if (p == 1) return schedule.copy(output(0, blocks), input(0, blocks)).end_round();
-
   const std::vector<Merge> steps = merges(p, rank, blocks);
   Buffer mine = Buffer::input;
   for (const Merge& merge : steps) {

@@ -9,7 +9,6 @@
 // that the runs differ little in length.
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
@@ -22,26 +21,23 @@ int common_blocks(int a, int b) {
   return more % fewer == 0 ? more : 8 * more;
 }
 
-void append(Schedule& schedule, const Schedule& part, const std::vector<int>& ranks) {
+void append(Schedule& schedule, const Schedule& part) {
   std::vector<int> borders;
   for (std::int64_t i = 0; i <= part.blocks(); ++i) {
     borders.push_back(static_cast<int>(i * schedule.blocks() / part.blocks()));
   }
-  schedule.append(part, {.ranks = ranks, .borders = borders});
+  schedule.append(part, {.borders = borders});
 }
 
 }  // namespace
 
 Schedule reduce_broadcast(const Task& task, int rank) {
-  const int p = task.ranks();
   constexpr int root = 0;
   const Schedule up = build(task.parts[0], task.topology, root, rank);
   const Schedule down = build(task.parts[1], task.topology, root, rank);
-  Schedule schedule(p, rank, common_blocks(up.blocks(), down.blocks()));
-  std::vector<int> everyone(static_cast<std::size_t>(p));
-  std::iota(everyone.begin(), everyone.end(), 0);
-  append(schedule, up, everyone);
-  append(schedule, down, everyone);
+  Schedule schedule(task.ranks(), rank, common_blocks(up.blocks(), down.blocks()));
+  append(schedule, up);
+  append(schedule, down);
   return schedule;
 }
 

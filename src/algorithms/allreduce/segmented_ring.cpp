@@ -58,8 +58,6 @@ Schedule segmented_ring(const Task& task, int rank) {
   const Segments segments(p);
   const int each = segments.each();
   Schedule schedule(p, rank, segments.count());
-  if (p == 1) return schedule.copy(output(0, each), input(0, each)).end_round();
-
   const std::vector<int>& order = task.topology.by_node;
   const int place = static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
   const auto back = [&](int steps) { return (place + 2 * p - steps) % p; };

@@ -12,34 +12,18 @@
 //
 // Source: the direct reduce-scatter of DPML (Bayatpour et al. 2017, "Scalable Reduction Collectives with Data
 // Partitioning-based Multi-Leader Design"). Libraries for GPUs call it two-shot.
-#include <vector>
-
+#include "algorithms/allgather/allgather.hpp"
 #include "algorithms/allreduce/allreduce.hpp"
 #include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
+#include "algorithms/bring_to_owners.hpp"
 
 namespace stretto::allreduce {
 
 Schedule two_shot(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
-  std::vector<Slice> contributions(static_cast<std::size_t>(p), input(rank));
-  // Each rank begins with the rank after itself, so that not all send to the same one at once.
-  for (int ahead = 1; ahead < p; ++ahead) {
-    const int to = (rank + ahead) % p;
-    const int from = (rank + p - ahead) % p;
-    const Slice theirs = scratch(schedule.add_scratch(rank));
-    contributions[static_cast<std::size_t>(from)] = theirs;
-    schedule.send(input(to), to).recv(theirs, from);
-  }
-  schedule.end_round();
-  reduce_in_fixed_tree(schedule, contributions, output(rank));
-  for (int ahead = 1; ahead < p; ++ahead) {
-    const int from = (rank + p - ahead) % p;
-    schedule.send(output(rank), (rank + ahead) % p).recv(output(from), from);
-  }
-  return schedule.end_round();
+  reduce_in_fixed_tree(schedule, bring_to_owners(schedule, Pace::at_once), output(rank));
+  return schedule.append(allgather::linear(task, rank), {.input = Buffer::output});
 }
 
 }  // namespace stretto::allreduce

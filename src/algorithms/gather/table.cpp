@@ -29,22 +29,20 @@ constexpr Algorithm smp_row{
     .moves_runs = true,
     .use = {.short_messages = true, .long_messages = true}};
 
+constexpr Algorithm linear_row{
+    .collective = Collective::gather,
+    .name = "linear",
+    .description = "the root receives every block from its owner, radix-1 at a time; least bytes",
+    .build = linear,
+    .keeps_order = always,
+    .usual_radix = usual_window,
+    .use = {.short_messages = true, .long_messages = true}};
+
 constexpr auto rows = std::to_array<Algorithm>({
-    {.collective = Collective::gather,
-     .name = "linear",
-     .description = "the root receives every block from its owner, radix-1 at a time; least bytes",
-     .build = linear,
-     .keeps_order = always,
-     .usual_radix = usual_window,
-     .use = {.short_messages = true, .long_messages = true}},
+    linear_row,
     binomial_row,
     smp_row,
-    {.collective = Collective::gatherv,
-     .name = "linear",
-     .description = "the root receives every block from its owner, radix-1 at a time; least bytes",
-     .build = linear,
-     .keeps_order = always,
-     .usual_radix = usual_window},
+    with_private_lengths(linear_row, Collective::gatherv),
     relaying(binomial_row, Collective::gatherv),
     relaying(smp_row, Collective::gatherv),
 });

@@ -40,8 +40,6 @@ struct Positions {
 Schedule tree(const Task& task, int rank, int radix, const Positions& positions) {
   const int p = task.ranks();
   Schedule schedule(p, rank, 1);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
   const int me = positions.of(rank);
   const int root = positions.of(task.root);
   Slice mine = input(0);

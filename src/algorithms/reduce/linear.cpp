@@ -11,7 +11,6 @@ namespace stretto::reduce {
 Schedule linear(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, 1);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
   if (rank != task.root) return schedule.send(input(0), task.root).end_round();
 
   Slice mine = input(0);

@@ -22,8 +22,6 @@ Schedule rabenseifner(const Task& task, int rank) {
   const Core core(p);
   const int blocks = core.size();
   Schedule schedule(p, rank, blocks);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
   // Both ranks of a pair have its number. In the root's pair the root takes part, in any other pair the odd
   // rank, as Core says.
   const int me = core.core_of(rank);

@@ -4,8 +4,6 @@
 // blocks so tiny that only the number of steps counts. The binomial tree computes the fixed tree, in rank
 // order.
 #include <array>
-#include <numeric>
-#include <vector>
 
 #include "algorithms/reduce/reduce.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
@@ -16,15 +14,10 @@ Schedule linear(const Task& task, int rank) {
   constexpr int root = 0;
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
-  std::vector<int> everyone(static_cast<std::size_t>(p));
-  std::iota(everyone.begin(), everyone.end(), 0);
   const std::array<int, 2> whole_message{0, p};
   const int reduced = rank == root ? schedule.add_scratch(0, p) : 0;
-  schedule.append(
-      reduce::binomial({.topology = task.topology, .root = root}, rank),
-      {.ranks = everyone, .output = Buffer::scratch, .output_scratch = reduced, .borders = whole_message});
+  schedule.append(reduce::binomial({.topology = task.topology, .root = root}, rank),
+                  {.output = Buffer::scratch, .output_scratch = reduced, .borders = whole_message});
 
   if (rank != root) return schedule.recv(output(rank), root).end_round();
   for (int other = 1; other < p; ++other) schedule.send(scratch(reduced + other), other);

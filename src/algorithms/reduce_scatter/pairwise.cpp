@@ -7,26 +7,15 @@
 // All contributions to a block meet on its owner, so they can be reduced in any order. The owner computes
 // the fixed tree, which keeps rank order and makes results depend on p alone. The price is memory for p-1
 // blocks, about a message if blocks are equal.
-#include <utility>
-#include <vector>
-
+#include "algorithms/bring_to_owners.hpp"
 #include "algorithms/reduce_scatter/reduce_brought.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
 
 namespace stretto::reduce_scatter {
 
 Schedule pairwise(const Task& task, int rank) {
-  const int p = task.ranks();
-  Schedule schedule(p, rank, p);
-  std::vector<Slice> brought(static_cast<std::size_t>(p), input(rank));
-  for (int shift = 1; shift < p; ++shift) {
-    const int to = (rank + shift) % p;
-    const int from = (rank + p - shift) % p;
-    const Slice landing = scratch(schedule.add_scratch(rank));
-    schedule.send(input(to), to).recv(landing, from).end_round();
-    brought[static_cast<std::size_t>(from)] = landing;
-  }
-  reduce_brought(schedule, std::move(brought));
+  Schedule schedule(task.ranks(), rank, task.ranks());
+  reduce_brought(schedule, bring_to_owners(schedule, Pace::one_a_round));
   return schedule;
 }
 

@@ -16,8 +16,6 @@ namespace stretto::reduce_scatter {
 Schedule recursive_halving(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
   const Core core(p);
   if (core.hands_over(rank)) {
     schedule.send(input(0, p), rank + 1).end_round();
@@ -30,14 +28,10 @@ Schedule recursive_halving(const Task& task, int rank) {
     schedule.recv_reduce(mine, input(0, p), rank - 1, Side::left).end_round();
   }
 
-  const auto first_block_of = [&](int number) {
-    const int holder = core.rank_of(number);
-    return core.is_paired(holder) ? holder - 1 : holder;
-  };
   const int me = core.core_of(rank);
   for (int distance = core.size() / 2; distance > 0; distance /= 2) {
     const int partner = me ^ distance;
-    const auto first_of_half_with = [&](int number) { return first_block_of(number - number % distance); };
+    const auto first_of_half_with = [&](int number) { return core.lowest_of(number - number % distance); };
     const auto half_with = [&](int number) {
       const int begin = first_of_half_with(number);
       const int end = first_of_half_with(number + distance);

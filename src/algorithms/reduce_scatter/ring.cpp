@@ -11,7 +11,6 @@
 // a scratch block is as large as the block that it stands for. So scratch takes as much memory as the
 // message.
 #include <algorithm>
-#include <vector>
 
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
 
@@ -21,8 +20,6 @@ Schedule ring(const Task& task, int rank) {
   const Topology& topology = task.topology;
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
   const int place = topology.node_begin[static_cast<std::size_t>(topology.node(rank))] + topology.place(rank);
   const auto rank_back = [&](int steps) {
     return topology.by_node[static_cast<std::size_t>((place + 2 * p - steps) % p)];

@@ -33,22 +33,20 @@ constexpr Algorithm smp_row{.collective = Collective::scatter,
                             .moves_runs = true,
                             .use = {.short_messages = true, .long_messages = true}};
 
+constexpr Algorithm linear_row{
+    .collective = Collective::scatter,
+    .name = "linear",
+    .description = "the root sends every block to its rank, radix-1 at a time; least bytes",
+    .build = backwards<gather::linear>,
+    .keeps_order = always,
+    .usual_radix = usual_window,
+    .use = {.short_messages = true, .long_messages = true}};
+
 constexpr auto rows = std::to_array<Algorithm>({
-    {.collective = Collective::scatter,
-     .name = "linear",
-     .description = "the root sends every block to its rank, radix-1 at a time; least bytes",
-     .build = backwards<gather::linear>,
-     .keeps_order = always,
-     .usual_radix = usual_window,
-     .use = {.short_messages = true, .long_messages = true}},
+    linear_row,
     binomial_row,
     smp_row,
-    {.collective = Collective::scatterv,
-     .name = "linear",
-     .description = "the root sends every block to its rank, radix-1 at a time; least bytes",
-     .build = backwards<gather::linear>,
-     .keeps_order = always,
-     .usual_radix = usual_window},
+    with_private_lengths(linear_row, Collective::scatterv),
     relaying(binomial_row, Collective::scatterv),
     relaying(smp_row, Collective::scatterv),
 });

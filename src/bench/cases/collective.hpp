@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -28,6 +27,7 @@ constexpr std::optional<Form> find_form(std::string_view name) {
                                    : std::optional(static_cast<Form>(found - form_names.begin()));
 }
 
+// What is so for the collective whose algorithms carry a function out.
 constexpr bool is_gather(Collective collective) {
   return is_gather(collective_of(collective));
 }

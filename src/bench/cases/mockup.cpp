@@ -2,8 +2,9 @@
 #include "bench/cases/mockup.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
+
+#include "text/size.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -22,12 +23,9 @@ Mockup::Part parse_part(std::string_view part, std::string_view text) {
   const auto collective = find_mpi_function(part.substr(0, slash));
   if (!collective) refuse(text);
   if (slash == std::string_view::npos) return {*collective};
-  const std::string_view number = part.substr(slash + 1);
-  std::size_t divisor = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), divisor);
-  const bool whole = error == std::errc{} && end == number.data() + number.size();
-  if (!whole || divisor < 1 || divisor > most_divisor) refuse(text);
-  return {*collective, divisor};
+  const auto divisor = parse_whole(part.substr(slash + 1));
+  if (!divisor || *divisor < 1 || *divisor > most_divisor) refuse(text);
+  return {*collective, *divisor};
 }
 
 }  // namespace

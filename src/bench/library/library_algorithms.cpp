@@ -25,6 +25,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "text/size.hpp"
+
 namespace stretto::bench {
 namespace {
 
@@ -248,24 +250,13 @@ struct Request {
 Request parse_request(const std::string& name) {
   constexpr std::string_view key = ":segment_bytes=";
   const std::size_t colon = name.find(':');
-  Request request{name.substr(0, colon), 0};
-  if (colon == std::string::npos) return request;
+  if (colon == std::string::npos) return {name};
   const std::string_view rest = std::string_view(name).substr(colon);
-  long long bytes = 0;
-  const char* const end = rest.data() + rest.size();
-  const char* const begin = rest.data() + std::min(key.size(), rest.size());
-  const auto [unit, error] = std::from_chars(begin, end, bytes);
-  const std::string_view unit_text(unit, static_cast<std::size_t>(end - unit));
-  const long long factor = unit_text.empty()    ? 1
-                           : unit_text == "KiB" ? 1 << 10
-                           : unit_text == "MiB" ? 1 << 20
-                                                : 0;
-  if (!rest.starts_with(key) || error != std::errc{} || factor == 0 || bytes < 1 ||
-      bytes > INT_MAX / factor) {
+  const auto bytes = rest.starts_with(key) ? parse_size(rest.substr(key.size())) : std::nullopt;
+  if (!bytes || *bytes < 1 || *bytes > INT_MAX) {
     refuse(name, "the name may be followed by a size, as in native(ring:segment_bytes=64KiB)");
   }
-  request.segment_bytes = static_cast<int>(bytes * factor);
-  return request;
+  return {name.substr(0, colon), static_cast<int>(*bytes)};
 }
 
 LibrarySetting setting(const Variable& variable, int forced) {

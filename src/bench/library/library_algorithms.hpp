@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 

@@ -39,6 +39,12 @@ std::string library_version() {
   return words;
 }
 
+Json about_job(const char* event, const Placement& placement) {
+  return {{"event", event},           {"library", library_version()},
+          {"ranks", placement.ranks}, {"nodes", placement.ppn.size()},
+          {"ppn", placement.ppn},     {"stretto", stretto_version()}};
+}
+
 }  // namespace
 
 Placement find_placement() {
@@ -67,14 +73,10 @@ void report_ready(const Options& usual, const Placement& placement) {
       names[std::string(one.name)][std::string(name_of(form))] = LibraryAlgorithms::names(one.function, form);
     }
   }
-  print({{"event", "ready"},
-         {"library", library_version()},
-         {"ranks", placement.ranks},
-         {"nodes", placement.ppn.size()},
-         {"ppn", placement.ppn},
-         {"algorithms", names},
-         {"by_launch", LibraryAlgorithms::by_launch()},
-         {"stretto", stretto_version()}});
+  Json event = about_job("ready", placement);
+  event["algorithms"] = names;
+  event["by_launch"] = LibraryAlgorithms::by_launch();
+  print(event);
 }
 
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement) {
@@ -85,31 +87,23 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
   std::vector<std::string_view> forms;
   for (const Form form : options.forms) forms.push_back(name_of(form));
   const char* const progress_thread = std::getenv("STRETTO_PROGRESS_THREAD");
-  print({{"event", "start"},
-         {"collective", name_of(options.collective)},
-         {"root", options.root},
-         {"skew", options.skew ? Json(*options.skew) : Json(nullptr)},
-         {"library", library_version()},
-         {"ranks", placement.ranks},
-         {"nodes", placement.ppn.size()},
-         {"ppn", placement.ppn},
-         {"specs", options.specs},
-         {"forms", forms},
-         {"progress_thread", progress_thread != nullptr && std::string_view(progress_thread) == "1"},
-         {"test_every", options.test_every},
-         {"sizes", sizes},
-         {"type", options.type},
-         {"stretto", stretto_version()}});
+  Json event = about_job("start", placement);
+  event.update({{"collective", name_of(options.collective)},
+                {"root", options.root},
+                {"skew", options.skew ? Json(*options.skew) : Json(nullptr)},
+                {"specs", options.specs},
+                {"forms", forms},
+                {"progress_thread", progress_thread != nullptr && std::string_view(progress_thread) == "1"},
+                {"test_every", options.test_every},
+                {"sizes", sizes},
+                {"type", options.type}});
+  print(event);
 }
 
 void report_calibration(const Options& options, const Placement& placement) {
-  print({{"event", "start"},
-         {"library", library_version()},
-         {"ranks", placement.ranks},
-         {"nodes", placement.ppn.size()},
-         {"ppn", placement.ppn},
-         {"seconds", options.calibrate_seconds},
-         {"stretto", stretto_version()}});
+  Json event = about_job("start", placement);
+  event["seconds"] = options.calibrate_seconds;
+  print(event);
 }
 
 void report_progress(double done, double total) {

@@ -211,62 +211,54 @@ int wait_for(List& list) {
 
 }  // namespace
 
-STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), (count, requests, statuses), {
-  if (is_for_library(count, requests)) return next(count, requests, statuses);
+STRETTO_TAKE_OVER_LIST(Waitall, (int count, void* requests, void* statuses), (count, requests, statuses), {
   WholeList list(count, requests, statuses);
   if (list.library_must_wait()) return list.wait_by_library();
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
 })
 
-STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses),
-                  (count, requests, flag, statuses), {
-                    if (is_for_library(count, requests)) return next(count, requests, flag, statuses);
-                    make_progress();
-                    WholeList list(count, requests, statuses);
-                    if (!list.has_ours()) return next(count, requests, flag, statuses);
-                    const std::optional<int> result = list.test();
-                    *flag = result ? 1 : 0;
-                    return result.value_or(MPI_SUCCESS);
-                  })
+STRETTO_TAKE_OVER_LIST(Testall, (int count, void* requests, int* flag, void* statuses),
+                       (count, requests, flag, statuses), {
+                         make_progress();
+                         WholeList list(count, requests, statuses);
+                         if (!list.has_ours()) return next(count, requests, flag, statuses);
+                         const std::optional<int> result = list.test();
+                         *flag = result ? 1 : 0;
+                         return result.value_or(MPI_SUCCESS);
+                       })
 
-STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status),
-                  (count, requests, index, status), {
-                    if (is_for_library(count, requests)) return next(count, requests, index, status);
-                    OneOfList list(count, requests, index, status);
-                    return list.has_ours() || has_outstanding() ? wait_for(list)
-                                                                : next(count, requests, index, status);
-                  })
+STRETTO_TAKE_OVER_LIST(Waitany, (int count, void* requests, int* index, void* status),
+                       (count, requests, index, status), {
+                         OneOfList list(count, requests, index, status);
+                         return list.has_ours() || has_outstanding() ? wait_for(list)
+                                                                     : next(count, requests, index, status);
+                       })
 
-STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status),
-                  (count, requests, index, flag, status), {
-                    if (is_for_library(count, requests)) return next(count, requests, index, flag, status);
-                    make_progress();
-                    OneOfList list(count, requests, index, status);
-                    if (!list.has_ours()) return next(count, requests, index, flag, status);
-                    const std::optional<int> result = list.poll();
-                    *flag = result ? 1 : 0;
-                    if (!result) *index = mpi.undefined;
-                    return result.value_or(MPI_SUCCESS);
-                  })
+STRETTO_TAKE_OVER_LIST(Testany, (int count, void* requests, int* index, int* flag, void* status),
+                       (count, requests, index, flag, status), {
+                         make_progress();
+                         OneOfList list(count, requests, index, status);
+                         if (!list.has_ours()) return next(count, requests, index, flag, status);
+                         const std::optional<int> result = list.poll();
+                         *flag = result ? 1 : 0;
+                         if (!result) *index = mpi.undefined;
+                         return result.value_or(MPI_SUCCESS);
+                       })
 
-STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses),
-                  (count, requests, done, indices, statuses), {
-                    if (is_for_library(count, requests))
-                      return next(count, requests, done, indices, statuses);
-                    SomeOfList list(count, requests, done, indices, statuses);
-                    return list.has_ours() || has_outstanding()
-                               ? wait_for(list)
-                               : next(count, requests, done, indices, statuses);
-                  })
+STRETTO_TAKE_OVER_LIST(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses),
+                       (count, requests, done, indices, statuses), {
+                         SomeOfList list(count, requests, done, indices, statuses);
+                         return list.has_ours() || has_outstanding()
+                                    ? wait_for(list)
+                                    : next(count, requests, done, indices, statuses);
+                       })
 
-STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses),
-                  (count, requests, done, indices, statuses), {
-                    if (is_for_library(count, requests))
-                      return next(count, requests, done, indices, statuses);
-                    make_progress();
-                    SomeOfList list(count, requests, done, indices, statuses);
-                    if (!list.has_ours()) return next(count, requests, done, indices, statuses);
-                    return list.poll().value_or(MPI_SUCCESS);
-                  })
+STRETTO_TAKE_OVER_LIST(Testsome, (int count, void* requests, int* done, int* indices, void* statuses),
+                       (count, requests, done, indices, statuses), {
+                         make_progress();
+                         SomeOfList list(count, requests, done, indices, statuses);
+                         if (!list.has_ours()) return next(count, requests, done, indices, statuses);
+                         return list.poll().value_or(MPI_SUCCESS);
+                       })
 
 }  // namespace stretto

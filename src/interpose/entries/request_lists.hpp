@@ -32,4 +32,12 @@ inline bool is_for_library(int count, const void* requests) {
   return is_idle() || count < 0 || (count > 0 && requests == nullptr);
 }
 
+/// STRETTO_TAKE_OVER for a function of a list of `count` `requests`. The body only gets those that are not
+/// for the library.
+#define STRETTO_TAKE_OVER_LIST(name, parameters, arguments, ...) \
+  STRETTO_TAKE_OVER(name, parameters, arguments, {               \
+    if (is_for_library(count, requests)) return next arguments;  \
+    __VA_ARGS__                                                  \
+  })
+
 }  // namespace stretto

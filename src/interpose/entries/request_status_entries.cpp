@@ -94,37 +94,31 @@ class StatusList {
 
 }  // namespace
 
-STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses),
-                  (count, requests, flag, statuses), {
-                    if (is_for_library(count, requests)) return next(count, requests, flag, statuses);
-                    make_progress();
-                    StatusList list(count, requests);
-                    return list.has_ours() ? list.all(next, flag, Statuses(statuses))
-                                           : next(count, requests, flag, statuses);
-                  })
+STRETTO_TAKE_OVER_LIST(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses),
+                       (count, requests, flag, statuses), {
+                         make_progress();
+                         StatusList list(count, requests);
+                         return list.has_ours() ? list.all(next, flag, Statuses(statuses))
+                                                : next(count, requests, flag, statuses);
+                       })
 
-STRETTO_TAKE_OVER(Request_get_status_any,
-                  (int count, const void* requests, int* index, int* flag, void* status),
-                  (count, requests, index, flag, status), {
-                    if (is_for_library(count, requests)) {
-                      return next(count, requests, index, flag, status);
-                    }
-                    make_progress();
-                    StatusList list(count, requests);
-                    return list.has_ours() ? list.any(next, index, flag, static_cast<MPI_Status*>(status))
-                                           : next(count, requests, index, flag, status);
-                  })
+STRETTO_TAKE_OVER_LIST(Request_get_status_any,
+                       (int count, const void* requests, int* index, int* flag, void* status),
+                       (count, requests, index, flag, status), {
+                         make_progress();
+                         StatusList list(count, requests);
+                         return list.has_ours()
+                                    ? list.any(next, index, flag, static_cast<MPI_Status*>(status))
+                                    : next(count, requests, index, flag, status);
+                       })
 
-STRETTO_TAKE_OVER(Request_get_status_some,
-                  (int count, const void* requests, int* done, int* indices, void* statuses),
-                  (count, requests, done, indices, statuses), {
-                    if (is_for_library(count, requests)) {
-                      return next(count, requests, done, indices, statuses);
-                    }
-                    make_progress();
-                    StatusList list(count, requests);
-                    return list.has_ours() ? list.some(next, done, indices, Statuses(statuses))
-                                           : next(count, requests, done, indices, statuses);
-                  })
+STRETTO_TAKE_OVER_LIST(Request_get_status_some,
+                       (int count, const void* requests, int* done, int* indices, void* statuses),
+                       (count, requests, done, indices, statuses), {
+                         make_progress();
+                         StatusList list(count, requests);
+                         return list.has_ours() ? list.some(next, done, indices, Statuses(statuses))
+                                                : next(count, requests, done, indices, statuses);
+                       })
 
 }  // namespace stretto

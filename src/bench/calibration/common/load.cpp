@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -45,13 +47,18 @@ class Phase {
   const Site& site() const { return site_; }
   Records& records() { return records_; }
 
+  /// Puts cases into another order in each round.
+  template <typename Case>
+  void shuffle(std::vector<Case>& cases) {
+    std::shuffle(cases.begin(), cases.end(), random_);
+  }
+
   /// Collective: takes all cases once per round, in shuffled order, for about so long.
-  template <typename Case, typename Random, typename Take>
-  void take_in_rounds(std::vector<Case>& cases, Random& random, double seconds, int least, int most,
-                      const Take& take) {
+  template <typename Case, typename Take>
+  void take_in_rounds(std::vector<Case>& cases, double seconds, int least, int most, const Take& take) {
     const double begin = seconds_now();
     for (int round = 0; round < most; ++round) {
-      std::shuffle(cases.begin(), cases.end(), random);
+      shuffle(cases);
       for (const Case& one : cases) {
         take(one);
         report_progress();
@@ -65,6 +72,7 @@ class Phase {
   Site& site_;
   OnProgress on_progress_;
   Records records_;
+  std::mt19937_64 random_{1};
 };
 
 /// A phase in which a team measures while the other ranks sleep.
@@ -87,8 +95,39 @@ class TeamPhase : public Phase {
   Team& team() { return team_; }
   const Team& team() const { return team_; }
 
+  /// For the leader: takes the cases from 0 on, once per round, in shuffled order, until another round would
+  /// end after `end`.
+  template <typename Take>
+  void take_until(double end, std::size_t cases, int least, int most, const Take& take) {
+    std::vector<std::size_t> order(cases);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (int round = 0; round < most; ++round) {
+      const double begin = seconds_now();
+      shuffle(order);
+      for (const std::size_t number : order) take(number);
+      const double now = seconds_now();
+      if (round + 1 >= least && now + (now - begin) > end) return;
+    }
+  }
+
  private:
   Team team_;
+};
+
+/// A phase of a team that measures messages of a level.
+class LevelPhase : public TeamPhase {
+ public:
+  LevelPhase(Site& site, std::size_t level, OnProgress on_progress)
+      : LevelPhase(site, level, std::move(on_progress), site.levels[level].pair) {}
+  LevelPhase(Site& site, std::size_t level, OnProgress on_progress, std::vector<int> ranks)
+      : TeamPhase(site, std::move(on_progress), std::move(ranks)), level_(site.levels[level]) {}
+
+ protected:
+  Level& level() { return level_; }
+  const Level& level() const { return level_; }
+
+ private:
+  Level& level_;
 };
 
 /// The time is too short even for a few samples of short messages.

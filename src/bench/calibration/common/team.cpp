@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <span>
 #include <thread>
 #include <utility>
 
 #include "bench/calibration/common/waiting.hpp"
-#include "bench/library/program.hpp"
-#include "bench/measure/calls.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/backoff.hpp"
 #include "threads/clock.hpp"
@@ -23,14 +20,6 @@ constexpr int ready_tag = 2;
 constexpr int message_tag = 3;
 constexpr int acknowledgement_tag = 4;
 constexpr int unused_tag = 7;
-
-void check(int code) {
-  if (code != MPI_SUCCESS) fail("calibration", code);
-}
-
-void finish_one(MPI_Request request) {
-  finish(std::span(&request, 1));
-}
 
 }  // namespace
 
@@ -66,9 +55,9 @@ void Team::answer_round_trips(const Order& order) {
   MPI_Request arriving = receive(order.bytes, message_tag);
   say_ready();
   for (int i = 0; i < all; ++i) {
-    finish_one(arriving);
+    finish(arriving);
     if (i + 1 < all) arriving = receive(order.bytes, message_tag);
-    finish_one(send(order.reply_bytes, message_tag));
+    finish(send(order.reply_bytes, message_tag));
   }
 }
 
@@ -163,9 +152,9 @@ void Team::answer_train(const Order& order) {
   say_ready();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t slot = i % window;
-    finish_one(arriving[slot]);
+    finish(arriving[slot]);
     arriving[slot] = i + window < count ? receive(order.bytes, message_tag, slot) : mpi.request_null;
-    finish_one(send(1, acknowledgement_tag));
+    finish(send(1, acknowledgement_tag));
   }
 }
 
@@ -232,8 +221,8 @@ void Team::follow(const Order& order) {
       reserve(1, order.bytes);
       say_ready();
       probe_for(order.seconds);
-      finish_one(receive(order.bytes, message_tag));
-      return finish_one(send(1, acknowledgement_tag));
+      finish(receive(order.bytes, message_tag));
+      return finish(send(1, acknowledgement_tag));
     case Task::work:
       say_ready();
       return work_(order.messages, order.row.count);
@@ -266,13 +255,13 @@ void Team::command(const Order& order) {
 void Team::await_order(Order& order) const {
   MPI_Request request = mpi.request_null;
   check(mpi.Irecv(&order, sizeof order, mpi.byte, ranks_.front(), order_tag, mpi.comm_world, &request));
-  finish_one(request);
+  finish(request);
 }
 
 void Team::say_ready() const {
   MPI_Request request = mpi.request_null;
   check(mpi.Isend(nullptr, 0, mpi.byte, ranks_.front(), ready_tag, mpi.comm_world, &request));
-  finish_one(request);
+  finish(request);
 }
 
 void Team::reserve(std::size_t sent, std::size_t received) {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/backoff.hpp"
@@ -18,11 +17,11 @@ using std::chrono::microseconds;
 constexpr microseconds first_sleep{20};
 constexpr microseconds longest_sleep{2000};
 
+}  // namespace
+
 void check(int code) {
   if (code != MPI_SUCCESS) fail("calibration", code);
 }
-
-}  // namespace
 
 void finish(std::span<MPI_Request> requests) {
   auto* const test_all = mpi.Testall;
@@ -35,10 +34,14 @@ void finish(std::span<MPI_Request> requests) {
   }
 }
 
+void finish(MPI_Request request) {
+  finish(std::span(&request, 1));
+}
+
 void line_up(MPI_Comm comm) {
   MPI_Request request = mpi.request_null;
   check(mpi.Ibarrier(comm, &request));
-  finish(std::span(&request, 1));
+  finish(request);
 }
 
 std::vector<double> meet(std::vector<double> values, const std::function<void()>& on_progress) {

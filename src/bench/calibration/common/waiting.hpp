@@ -10,9 +10,13 @@
 
 namespace stretto::bench {
 
+/// Throws an error unless a call of MPI has succeeded.
+void check(int code);
+
 /// Waits as Stretto's engine does for its messages: polls a few times, then yields the core after each
 /// poll.
 void finish(std::span<MPI_Request> requests);
+void finish(MPI_Request request);
 
 /// A barrier of all ranks of the communicator that waits in that way.
 void line_up(MPI_Comm comm);

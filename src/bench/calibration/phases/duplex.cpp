@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "bench/calibration/phases/phases.hpp"
 #include "threads/clock.hpp"
@@ -38,10 +37,10 @@ std::vector<int> find_ranks(const Topology& topology, const Level& level) {
 }
 
 /// Whether a rank sends and receives at once.
-class Duplex : public TeamPhase {
+class Duplex : public LevelPhase {
  public:
   Duplex(Site& site, std::size_t level, const OnProgress& on_progress)
-      : TeamPhase(site, on_progress, find_ranks(site.topology, site.levels[level])), level_(level) {}
+      : LevelPhase(site, level, on_progress, find_ranks(site.topology, site.levels[level])) {}
 
   double weight() const override { return level().name == "network" ? 6 : 2; }
 
@@ -49,13 +48,8 @@ class Duplex : public TeamPhase {
   void lead(double seconds, int pass) override {
     const double end = seconds_now() + seconds;
     if (pass == 0) list_sizes(seconds);
-    for (int round = 0; round < most_rounds; ++round) {
-      const double begin = seconds_now();
-      std::shuffle(sizes_.begin(), sizes_.end(), random_);
-      for (const std::size_t bytes : sizes_) sample(bytes);
-      const double now = seconds_now();
-      if (round + 1 >= least_rounds && now + (now - begin) > end) break;
-    }
+    take_until(end, sizes_.size(), least_rounds, most_rounds,
+               [this](std::size_t number) { sample(sizes_[number]); });
   }
 
   /// As many as the time allows for the fewest rounds, if messages in both directions take twice as long.
@@ -92,12 +86,8 @@ class Duplex : public TeamPhase {
     if (team().ranks().size() > 2) add("shift", team().shifts(bytes, row));
   }
 
-  const Level& level() const { return site().levels[level_]; }
-
-  std::size_t level_;
   std::vector<std::size_t> sizes_;
   std::map<std::size_t, Team::Row> rows_;  // the same in all passes
-  std::mt19937_64 random_{1};
 };
 
 }  // namespace

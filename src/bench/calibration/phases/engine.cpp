@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
 #include "bench/calibration/phases/phases.hpp"
@@ -57,10 +56,6 @@ class Engine : public TeamPhase {
   ~Engine() override {
     if (comm_ != mpi.comm_null) free_communicator(comm_);
   }
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
-  Engine(Engine&&) = delete;
-  Engine& operator=(Engine&&) = delete;
 
   double weight() const override { return 2; }
 
@@ -78,23 +73,16 @@ class Engine : public TeamPhase {
     constexpr int least = 4;
     constexpr int most = 40;
     const double end = seconds_now() + seconds;
-    std::vector<std::size_t> order(cases_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    if (pass == 0) {
-      for (const std::size_t index : order) {
-        run(index);
-        cases_[index].count = 8;
-        const double wanted = sample_seconds / run(index);
-        cases_[index].count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
-      }
+    for (std::size_t index = 0; pass == 0 && index < cases_.size(); ++index) {
+      run(index);
+      cases_[index].count = 8;
+      const double wanted = sample_seconds / run(index);
+      cases_[index].count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
     }
-    for (int i = 0; i < least || (i < most && seconds_now() < end); ++i) {
-      std::shuffle(order.begin(), order.end(), random_);
-      for (const std::size_t index : order) {
-        records().add(describe(cases_[index]), run(index));
-        report_progress();
-      }
-    }
+    take_until(end, cases_.size(), least, most, [this](std::size_t index) {
+      records().add(describe(cases_[index]), run(index));
+      report_progress();
+    });
   }
 
   double run(std::size_t index) {
@@ -142,7 +130,6 @@ class Engine : public TeamPhase {
   MPI_Comm comm_ = mpi.comm_null;
   std::vector<float> input_;
   std::vector<float> output_;
-  std::mt19937_64 random_{1};
 };
 
 }  // namespace

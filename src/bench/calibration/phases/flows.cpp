@@ -5,13 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string_view>
 
 #include "bench/calibration/common/waiting.hpp"
 #include "bench/calibration/phases/phases.hpp"
-#include "bench/library/program.hpp"
-#include "bench/measure/calls.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/clock.hpp"
 
@@ -105,10 +102,6 @@ class Flows : public Phase {
       if (crew.comm != mpi.comm_null) mpi.Comm_free(&crew.comm);
     }
   }
-  Flows(const Flows&) = delete;
-  Flows& operator=(const Flows&) = delete;
-  Flows(Flows&&) = delete;
-  Flows& operator=(Flows&&) = delete;
 
   double weight() const override { return limit_ == Limit::memory ? 2 : 3; }
 
@@ -119,7 +112,7 @@ class Flows : public Phase {
     if (pass == 0) {
       for (Case& one : cases_) choose_count(one);
     }
-    take_in_rounds(cases_, random_, seconds, least_rounds, most_rounds, [this](const Case& one) {
+    take_in_rounds(cases_, seconds, least_rounds, most_rounds, [this](const Case& one) {
       const double taken = sample(one);
       records().add({{"what", "flows"},
                      {"limit", name_of(limit_)},
@@ -229,12 +222,11 @@ class Flows : public Phase {
     std::vector<MPI_Request> requests(slots, mpi.request_null);
     for (std::size_t i = 0; i < static_cast<std::size_t>(messages); ++i) {
       MPI_Request& request = requests[i % slots];
-      finish(std::span(&request, 1));
+      finish(request);
       request = sends ? send(partner, bytes) : receive(partner, bytes, i % slots);
     }
     finish(requests);
-    MPI_Request answer = sends ? receive(partner, 1, 0) : send(partner, 1);
-    finish(std::span(&answer, 1));
+    finish(sends ? receive(partner, 1, 0) : send(partner, 1));
   }
 
   void exchange(const Flow& flow, std::size_t bytes, int messages) {
@@ -260,17 +252,15 @@ class Flows : public Phase {
 
   MPI_Request send(int partner, std::size_t bytes) const {
     MPI_Request request = mpi.request_null;
-    const int code = mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, partner, flow_tag,
-                               mpi.comm_world, &request);
-    if (code != MPI_SUCCESS) fail("calibration", code);
+    check(mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, partner, flow_tag, mpi.comm_world,
+                    &request));
     return request;
   }
 
   MPI_Request receive(int partner, std::size_t bytes, std::size_t slot) {
     MPI_Request request = mpi.request_null;
-    const int code = mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte, partner,
-                               flow_tag, mpi.comm_world, &request);
-    if (code != MPI_SUCCESS) fail("calibration", code);
+    check(mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte, partner, flow_tag,
+                    mpi.comm_world, &request));
     return request;
   }
 
@@ -281,7 +271,6 @@ class Flows : public Phase {
   std::vector<Case> cases_;
   std::vector<std::byte> sent_;
   std::vector<std::byte> received_;
-  std::mt19937_64 random_{1};
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "bench/calibration/common/eager.hpp"
 #include "bench/calibration/phases/phases.hpp"
@@ -35,10 +34,9 @@ std::vector<std::size_t> list_sizes(std::size_t longest) {
   return sizes;
 }
 
-class PingPong : public TeamPhase {
+class PingPong : public LevelPhase {
  public:
-  PingPong(Site& site, std::size_t level, const OnProgress& on_progress)
-      : TeamPhase(site, on_progress, site.levels[level].pair), level_(level) {}
+  using LevelPhase::LevelPhase;
 
   double weight() const override { return level().name == "network" ? 8 : 5; }
 
@@ -119,7 +117,7 @@ class PingPong : public TeamPhase {
   std::vector<std::size_t> shuffled() {
     std::vector<std::size_t> sizes;
     for (const auto& [bytes, one] : cases_) sizes.push_back(bytes);
-    std::shuffle(sizes.begin(), sizes.end(), random_);
+    shuffle(sizes);
     return sizes;
   }
 
@@ -163,12 +161,8 @@ class PingPong : public TeamPhase {
     return std::max(2 * level().seconds(bytes), sample_seconds) + level().pause();
   }
 
-  const Level& level() const { return site().levels[level_]; }
-
-  std::size_t level_;
   std::size_t longest_ = 0;
   std::map<std::size_t, Case> cases_;
-  std::mt19937_64 random_{1};
 };
 
 }  // namespace

@@ -7,10 +7,9 @@
 namespace stretto::bench {
 namespace {
 
-class Probe : public TeamPhase {
+class Probe : public LevelPhase {
  public:
-  Probe(Site& site, std::size_t level, const OnProgress& on_progress)
-      : TeamPhase(site, on_progress, site.levels[level].pair), level_(level) {}
+  using LevelPhase::LevelPhase;
 
   double weight() const override { return 0; }
 
@@ -33,11 +32,10 @@ class Probe : public TeamPhase {
 
   std::vector<double> findings() const override { return {latency_, bandwidth_}; }
   void learn(const std::vector<double>& findings) override {
-    site().levels[level_].latency = findings[0];
-    site().levels[level_].bandwidth = findings[1];
+    level().latency = findings[0];
+    level().bandwidth = findings[1];
   }
 
-  std::size_t level_;
   double latency_ = 0;
   double bandwidth_ = 0;
 };

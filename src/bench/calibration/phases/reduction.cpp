@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
 #include "bench/calibration/common/waiting.hpp"
@@ -45,7 +43,7 @@ class Reduction : public Phase {
     if (pass == 0) {
       for (Case& one : cases_) choose_count(one);
     }
-    take_in_rounds(cases_, random_, seconds, least_rounds, most_rounds, [this](const Case& one) {
+    take_in_rounds(cases_, seconds, least_rounds, most_rounds, [this](const Case& one) {
       const double taken = sample(one);
       records().add({{"what", "reduction"}, {"bytes", one.bytes}, {"ranks", site().topology.max_ppn}}, taken);
     });
@@ -103,7 +101,6 @@ class Reduction : public Phase {
   std::vector<float> left_;
   std::vector<float> right_;
   std::vector<float> into_;
-  std::mt19937_64 random_{1};
 };
 
 }  // namespace

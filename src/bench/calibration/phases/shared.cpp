@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string_view>
 
 #include "bench/calibration/phases/phases.hpp"
@@ -47,10 +46,6 @@ class Shared : public TeamPhase {
   ~Shared() override {
     if (comm_ != mpi.comm_null) free_communicator(comm_);
   }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  Shared(Shared&&) = delete;
-  Shared& operator=(Shared&&) = delete;
 
   double weight() const override { return 4; }
 
@@ -70,21 +65,11 @@ class Shared : public TeamPhase {
 
   void lead(double seconds, int pass) override {
     const double end = seconds_now() + seconds;
-    std::vector<std::size_t> order(cases_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    if (pass == 0) {
-      for (const std::size_t index : order) choose_count(index);
-    }
-    for (int round = 0; round < most_rounds; ++round) {
-      const double begin = seconds_now();
-      std::shuffle(order.begin(), order.end(), random_);
-      for (const std::size_t index : order) {
-        records().add(describe(cases_[index]), run(index));
-        report_progress();
-      }
-      const double now = seconds_now();
-      if (round + 1 >= least_rounds && now + (now - begin) > end) break;
-    }
+    for (std::size_t index = 0; pass == 0 && index < cases_.size(); ++index) choose_count(index);
+    take_until(end, cases_.size(), least_rounds, most_rounds, [this](std::size_t index) {
+      records().add(describe(cases_[index]), run(index));
+      report_progress();
+    });
   }
 
   /// The first calls set up channels and map pages. An even number: roots alternate.
@@ -120,7 +105,6 @@ class Shared : public TeamPhase {
   MPI_Comm comm_ = mpi.comm_null;
   std::vector<float> input_;
   std::vector<float> output_;
-  std::mt19937_64 random_{1};
 };
 
 }  // namespace

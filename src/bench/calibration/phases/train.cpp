@@ -46,10 +46,9 @@ Bucket fit_bucket(const std::vector<double>& seconds, double bytes, double round
   return {bandwidth, (sum_b - bandwidth * sum_t) / n};
 }
 
-class Train : public TeamPhase {
+class Train : public LevelPhase {
  public:
-  Train(Site& site, std::size_t level, const OnProgress& on_progress)
-      : TeamPhase(site, on_progress, site.levels[level].pair), level_(level) {}
+  using LevelPhase::LevelPhase;
 
   double weight() const override { return 2; }
 
@@ -99,9 +98,6 @@ class Train : public TeamPhase {
     level().burst = findings[1];
   }
 
-  Level& level() { return site().levels[level_]; }
-
-  std::size_t level_;
   std::size_t bytes_ = shortest;
   double bandwidth_ = 0;
   double burst_ = 0;
