@@ -6,8 +6,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,8 +15,10 @@
 #include "bindings/bindings.hpp"
 #include "select/library_name.hpp"
 #include "select/rule.hpp"
+#include "select/rule_text.hpp"
 #include "select/table.hpp"
 #include "select/table_file.hpp"
+#include "threads/immortal.hpp"
 
 namespace nb = nanobind;
 
@@ -47,7 +47,8 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
   return calls;
 }
 
-CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& topology) {
+/// Not `shares_memory`: as with STRETTO_SHM=0.
+CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& topology, bool shares_memory) {
   const NamedCall named = call_named(call);
   return {.collective = named.collective,
           .bytes = bytes,
@@ -57,18 +58,17 @@ CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& t
           .max_ppn = topology.max_ppn,
           .min_cache = topology.min_cache,
           .form = named.form,
-          .shares_memory = true};  // as jobs do, unless STRETTO_SHM=0
+          .shares_memory = shares_memory};
 }
 
-using Figures = std::map<std::string, std::size_t>;
-
-RuleConstants with(const Figures& changed) {
-  RuleConstants rule = rule_constants;
-  for (const auto& [name, bytes] : changed) {
-    const auto* const found =
-        std::ranges::find(rule_figures, name, [](const auto& figure) { return figure.first; });
-    if (found == rule_figures.end()) throw std::invalid_argument("the rule has no figure " + name);
-    rule.*found->second = bytes;
+/// The built-in rule with other figures. Whoever varies them asks for many choices by the same ones.
+const RuleTable& rule_with(const RuleFigures& changed) {
+  if (changed.empty()) return built_in_rule();
+  static RuleFigures& figures = make_immortal<RuleFigures>();
+  static RuleTable& rule = make_immortal<RuleTable>();
+  if (figures != changed) {
+    rule = read_rule(rule_text, changed);
+    figures = changed;
   }
   return rule;
 }
@@ -165,13 +165,11 @@ void bind_tables(nb::module_& module) {
       "The spec that the table in `text` gives for a call; None: the built-in rule speaks.");
   module.def(
       "choose",
-      [](const std::string& call, std::size_t bytes, const Topology& topology, const Figures& changed,
+      [](const std::string& call, std::size_t bytes, const Topology& topology, const RuleFigures& changed,
          bool shares_memory) {
-        CallShape shape = shape_of(call, bytes, topology);
-        shape.shares_memory = shares_memory;
-        return to_string(choose(shape, with(changed)));
+        return to_string(choose(shape_of(call, bytes, topology, shares_memory), rule_with(changed)));
       },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = Figures{},
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = RuleFigures{},
       nb::arg("shares_memory") = true,
       "What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some.\n"
       "\n"
@@ -179,18 +177,30 @@ void bind_tables(nb::module_& module) {
   module.def(
       "choose_reproducible",
       [](const std::string& call, std::size_t bytes, const Topology& topology) {
-        return to_string(choose_reproducible(shape_of(call, bytes, topology)));
+        return to_string(choose_reproducible(shape_of(call, bytes, topology, true)));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"),
       "What the built-in rule says under STRETTO_REPRODUCIBLE. For reductions.");
   module.def(
-      "rule_constants",
-      [] {
-        Figures figures;
-        for (const auto& [name, member] : rule_figures) figures[std::string(name)] = rule_constants.*member;
-        return figures;
+      "find_rule_row",
+      [](const std::string& call, std::size_t bytes, const Topology& topology, bool is_reproducible,
+         bool shares_memory) {
+        const CallShape shape = shape_of(call, bytes, topology, shares_memory);
+        const RuleRow* row =
+            find_row(is_reproducible ? RuleSection::reproducible : usual_section(shape), shape);
+        return row == nullptr ? std::nullopt : std::optional(row->text);
       },
-      "The sizes at which the built-in rule turns, in bytes.");
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("is_reproducible") = false,
+      nb::arg("shares_memory") = true,
+      "The row by which the built-in rule chooses, as it is written; None: none holds, so it is `native`.");
+  module.def(
+      "rule_text", [] { return std::string(rule_text); }, "The built-in rule.");
+  module.def(
+      "rule_constants", [] { return built_in_rule().derived; },
+      "The sizes at which the built-in rule turns, in bytes: those that scripts/derive-rule derives.");
+  module.def(
+      "rule_figures", [] { return built_in_rule().figures; },
+      "All figures that the rows of the built-in rule name, in bytes.");
   nb::class_<TableFile>(module, "TableFile", "The file of a table, as the library finds it.")
       .def_ro("path", &TableFile::path, "Empty: there is none.")
       .def_ro("text", &TableFile::text)

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+// The built-in rule, which applies where no tuning table does. It is a text: select/rule_text.hpp.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "select/form.hpp"
-#include "select/rule_constants.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -31,19 +39,76 @@ struct CallShape {
 /// own.
 constexpr double dominant_share = 1.25;
 
-/// The choice of the built-in rule, which applies where no tuning table does.
-Spec choose(const CallShape& shape, const RuleConstants& rule = rule_constants);
+/// A row of the rule, as it applies to one collective and form.
+struct RuleRow {
+  /// A property of a call, and the values that it may have.
+  struct Condition {
+    std::size_t (*of)(const CallShape&) = nullptr;
+    std::size_t least = 0;
+    std::size_t most = SIZE_MAX;
+
+    [[nodiscard]] bool allows(std::size_t value) const { return value >= least && value <= most; }
+  };
+
+  std::string text;  // with its section and that section's conditions
+  std::vector<Condition> conditions;
+  Spec spec;
+  /// Where there is one, the segment size, or else the radix, is this property, moved into its range.
+  std::optional<Condition> computed;
+  std::size_t times = 1;  // of what is computed
+  // What the conditions say.
+  std::size_t least_bytes = 0;
+  Condition ranks;
+  bool needs_memory = false;
+
+  [[nodiscard]] bool holds(const CallShape& call) const;
+  [[nodiscard]] Spec spec_for(const CallShape& call) const;
+};
+
+enum class RuleSection : std::uint8_t { inside, between, lengths, reproducible, own };
+
+/// That by which choose() chooses.
+constexpr RuleSection usual_section(const CallShape& call) {
+  return call.nodes == 1 ? RuleSection::inside : RuleSection::between;
+}
+
+/// By name, in bytes.
+using RuleFigures = std::map<std::string, std::size_t, std::less<>>;
+
+struct RuleTable {
+  RuleFigures figures;
+  RuleFigures derived;  // those of scripts/derive-rule
+  /// [section][whether calls are in the background][collective]
+  std::array<std::array<std::array<std::vector<RuleRow>, collectives.size()>, 2>, 5> rows;
+
+  [[nodiscard]] const std::vector<RuleRow>& rows_of(RuleSection section, Form form,
+                                                    Collective collective) const {
+    return rows[static_cast<std::size_t>(section)][form == Form::blocking ? 0 : 1]
+               [static_cast<std::size_t>(collective)];
+  }
+};
+
+/// `changed` replaces derived figures. Throws std::invalid_argument, which says what is wrong.
+RuleTable read_rule(std::string_view text, const RuleFigures& changed = {});
+
+const RuleTable& built_in_rule();
+
+/// The row that decides; nullptr if none holds: then the call is the MPI library's.
+const RuleRow* find_row(RuleSection section, const CallShape& call, const RuleTable& rule = built_in_rule());
+
+/// The choice of the rule.
+Spec choose(const CallShape& call, const RuleTable& rule = built_in_rule());
 
 /// What may be faster than `native` for calls whose lengths only two ranks know, if the rank that moves most
 /// usually sends `bytes`, and receives as many. Only a race shows whether it is.
-Spec choose_for_lengths(const CallShape& shape);
+Spec choose_for_lengths(const CallShape& call);
 
 /// The choice for calls that the MPI library must not handle: never native, and keeps rank order.
-Spec choose_own(const CallShape& shape);
+Spec choose_own(const CallShape& call);
 
 /// The choice under STRETTO_REPRODUCIBLE: only algorithms that compute the fixed tree
 /// (algorithms/fixed_tree.hpp). For reductions.
-Spec choose_reproducible(const CallShape& shape);
+Spec choose_reproducible(const CallShape& call);
 
 /// For fewer bytes, choose() returns `native` for any shape. So a small call need not look at its
 /// communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "../algorithms/topologies.hpp"
@@ -36,6 +40,101 @@ std::vector<Topology> topologies() {
   }
   all.push_back(equal_nodes(100, 10));
   return all;
+}
+
+/// Calls by all sections, so that each condition holds for some of them and not for others.
+std::vector<CallShape> all_shapes() {
+  std::vector<Topology> where = {equal_nodes(1, 17), equal_nodes(1, 32), equal_nodes(2, 8),
+                                 equal_nodes(4, 1)};
+  where.push_back(Topology::from_labels({0, 0, 0, 0, 1, 2, 3}));  // uneven
+  for (const int ppn : {1, 2, 3, 4, 9}) where.push_back(equal_nodes(1, ppn));
+  for (const int ppn : {1, 2, 3, 6}) where.push_back(equal_nodes(9, ppn));
+  for (const int nodes : {2, 8, 100}) where.push_back(Topology::flat(nodes));
+  std::vector<CallShape> shapes;
+  for (const Topology& topology : where) {
+    for (const Collective collective : collectives) {
+      for (const Form form : {Form::blocking, Form::non_blocking}) {
+        for (std::size_t bytes = 1; bytes < (std::size_t{1} << 31); bytes *= 2) {
+          for (unsigned flags = 0; flags < 8; ++flags) {
+            CallShape shape = shape_of(collective, bytes, topology, form);
+            shape.shares_memory = (flags & 1U) != 0;
+            shape.commutative = (flags & 2U) == 0;
+            if ((flags & 4U) != 0) shape.min_cache = 1;
+            shapes.push_back(shape);
+          }
+        }
+      }
+    }
+  }
+  return shapes;
+}
+
+constexpr std::array sections = {RuleSection::inside, RuleSection::between, RuleSection::lengths,
+                                 RuleSection::reproducible, RuleSection::own};
+
+TEST(RuleText, EveryRowDecidesSomeCall) {
+  std::set<const RuleRow*> deciding;
+  for (const CallShape& shape : all_shapes()) {
+    deciding.insert(find_row(usual_section(shape), shape));
+    for (const RuleSection section : {RuleSection::lengths, RuleSection::reproducible, RuleSection::own}) {
+      deciding.insert(find_row(section, shape));
+    }
+  }
+  for (const RuleSection section : sections) {
+    for (const Form form : {Form::blocking, Form::non_blocking}) {
+      for (const Collective collective : collectives) {
+        for (const RuleRow& row : built_in_rule().rows_of(section, form, collective)) {
+          EXPECT_TRUE(deciding.contains(&row)) << name_of(collective, form) << ": " << row.text;
+        }
+      }
+    }
+  }
+}
+
+TEST(RuleText, TheFirstRowThatHoldsDecides) {
+  const CallShape shape = shape_of(Collective::bcast, mebibyte, Topology::flat(8));
+  const RuleRow* row = find_row(usual_section(shape), shape);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->text,
+            "between nodes: bcast ranks>2 bytes>=bcast block>=2*least_message -> "
+            "chain:segment_bytes={block/16=least_message..message}");
+  EXPECT_EQ(to_string(row->spec_for(shape)), "chain:segment_bytes=8KiB");
+  EXPECT_EQ(choose(shape), row->spec_for(shape));
+  EXPECT_EQ(find_row(RuleSection::between, shape_of(Collective::bcast, 8, Topology::flat(8))), nullptr);
+}
+
+TEST(RuleText, AChangedFigureChangesItsRows) {
+  const RuleTable rule = read_rule(
+      "[derived]\nleast = 1KiB, most = 4KiB\n[measured]\nmost in background = 2KiB\n"
+      "[between nodes: background]\nbcast bytes<=most -> binomial\n"
+      "[between nodes]\n# a reason\nbcast,reduce bytes=least..2*most -> chain\n",
+      {{"least", 8}});
+  const auto chosen = [&](std::size_t bytes, Form form) {
+    return to_string(choose(shape_of(Collective::bcast, bytes, Topology::flat(2), form), rule));
+  };
+  EXPECT_EQ(chosen(7, Form::blocking), "native");
+  EXPECT_EQ(chosen(8, Form::blocking), "chain");
+  EXPECT_EQ(chosen(8 * kibibyte + 1, Form::blocking), "native");
+  EXPECT_EQ(chosen(2 * kibibyte, Form::persistent), "binomial");
+  EXPECT_EQ(chosen(4 * kibibyte, Form::persistent), "chain");
+  EXPECT_EQ(rule.derived, (RuleFigures{{"least", 8}, {"most", 4 * kibibyte}}));
+  EXPECT_THROW(read_rule("", {{"tea", 1}}), std::invalid_argument);
+}
+
+TEST(RuleText, WhatIsWrongIsNamed) {
+  const auto complaint = [](const std::string& row) -> std::string {
+    try {
+      read_rule("[own]\n" + row);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint("bcast bytes>=8 -> chain"), "");
+  EXPECT_NE(complaint("bcast tea>=8 -> chain").find("\"tea\""), std::string::npos);
+  EXPECT_NE(complaint("bcast bytes>=tea -> chain").find("\"tea\""), std::string::npos);
+  EXPECT_NE(complaint("bcast !tea -> chain").find("\"tea\""), std::string::npos);
+  EXPECT_NE(complaint("bcast -> tea").find("no bcast algorithm \"tea\""), std::string::npos);
 }
 
 TEST(Rule, ASmallCallIsNativeWhateverItsShape) {
@@ -165,6 +264,7 @@ TEST(Rule, InsideANodeThatSharesMemory) {
           shape.shares_memory = true;
           const Spec spec = choose(shape);
           const bool is_small = bytes < native_floor(collective, form, ranks);
+          EXPECT_LE(native_floor(collective, form, ranks), native_floor(collective, form));
           // Long blocks of an alltoall the library moves with one copy.
           if (is_small || (form == Form::blocking && collective != Collective::alltoall)) {
             EXPECT_EQ(spec.is_native(), is_small) << to_string(spec);

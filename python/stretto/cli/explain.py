@@ -18,6 +18,7 @@ from stretto.model.walker import Call, Model, load_machine
 from stretto.predict.explanation import explain_call, explained_topology, explanation_json, usual_source
 from stretto.predict.explanation_output import print_explanation
 from stretto.predict.measured import read_measured
+from stretto.predict.rule import print_rule, rule_json
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology
@@ -62,10 +63,19 @@ def explain(
         list[Path] | None,
         typer.Option(help="JSON files of stretto bench or study, to compare with.", metavar="FILE"),
     ] = None,
+    rule: Annotated[
+        bool,
+        typer.Option(
+            "--rule", help="Print the built-in rule instead, which decides where nothing else does."
+        ),
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show.")] = 12,
     as_json: AsJson = False,
 ) -> None:
     """Show which spec a call uses and why, with predicted and measured times and the bound by the links."""
+    if rule:
+        print_result(as_json, lambda: rule_json(sys.argv), print_rule)
+        return
     check_collective(collective)
     its_bytes = parse_bytes(size) if COLLECTIVES[collective].has_message else 0
     machine, fabric = usual_source(machine, fabric, os.environ)

@@ -8,5 +8,6 @@ __all__ = [
     "judgement",
     "measured",
     "output",
+    "rule",
     "specs",
 ]

@@ -14,6 +14,7 @@ from stretto import _core
 from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
 from stretto.model.fabric_file import FabricFile
 from stretto.model.walker import Call
+from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
@@ -36,11 +37,15 @@ class Claim:
     is_compared: bool = False
     """It decides, but a job's first calls compare it with the MPI default, and the fastest stays."""
     seconds: float | None = None
-    """What the network's model expects of a call of the size class' least bytes."""
+    """What a call took when a duel was decided, or what the model expects of the size class' least bytes."""
     gain: float | None = None
     """Times faster than the MPI default, by a duel."""
     when: str | None = None
     """The date of a duel, or of the measurement of the network."""
+    is_busy: bool = False
+    """The duel was decided, or the network measured, by a job that had to share its cores."""
+    row: str | None = None
+    """That of the built-in rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,7 @@ class _Asked:
             self._table = tuned.table if is_used else None
         is_reduction = _core.is_reduction(call.collective)
         self._is_reproducible = environment.get("STRETTO_REPRODUCIBLE") == "1" and is_reduction
+        self._shares_memory = environment.get("STRETTO_SHM") != "0"
 
     @property
     def _begin(self) -> int:
@@ -150,8 +156,10 @@ class _Asked:
         return f"does not fit: {wrong}" if wrong else ""
 
     def _by_rule(self) -> str:
-        choose = _core.choose_reproducible if self._is_reproducible else _core.choose
-        return choose(self._call.collective, self._call.bytes, self._topology)
+        call = (self._call.collective, self._call.bytes, self._topology)
+        if self._is_reproducible:
+            return _core.choose_reproducible(*call)
+        return _core.choose(*call, shares_memory=self._shares_memory)
 
     def forced(self) -> Claim:
         variable = variable_of(self._call.collective)
@@ -193,8 +201,20 @@ class _Asked:
         when = f" of {decision.when}" if decision.when else ""
         gain = f", {decision.gain:.2f} times as fast as the MPI default" if decision.gain else ""
         busy = " on a busy machine" if decision.is_busy else ""
-        reason = f"a duel{when}{busy}, {self._class_text}{gain}"
-        return Claim("learnt", decision.spec, reason, gain=decision.gain, when=decision.when or None)
+        took = (
+            f", {format_seconds(decision.seconds)} for {format_bytes(decision.bytes)}"
+            if decision.seconds
+            else ""
+        )
+        return Claim(
+            "learnt",
+            decision.spec,
+            f"a duel{when}{busy}, {self._class_text}{gain}{took}",
+            seconds=decision.seconds,
+            gain=decision.gain,
+            when=decision.when or None,
+            is_busy=decision.is_busy,
+        )
 
     def modelled(self) -> Iterator[Claim]:
         measured = self._fabric.measured
@@ -210,10 +230,14 @@ class _Asked:
             for spec, seconds in fastest:
                 predicted = f"{format_seconds(seconds)} for {format_bytes(self._begin)}"
                 reason = f"the network's model{busy}: {predicted}"
-                yield Claim("modelled", spec, reason, seconds=seconds, when=measured.when or None)
+                yield Claim(
+                    "modelled", spec, reason,
+                    seconds=seconds, when=measured.when or None, is_busy=measured.is_busy,
+                )  # fmt: skip
 
     def rule(self) -> Claim:
-        return Claim("rule", self._by_rule(), "the built-in rule")
+        row = find_row(self._call, self._topology, self._shares_memory, self._is_reproducible)
+        return Claim("rule", self._by_rule(), "the built-in rule", row=row)
 
     def why_not_measured(self) -> str:
         """Why such calls are neither measured nor compared; empty if they are."""

@@ -14,6 +14,7 @@ from stretto.model.fabric_file import LATEST, FabricFile, fabric_paths
 from stretto.model.walker import Call, Model, candidates, link_seconds, machine_names
 from stretto.predict.choices import Claim, Source, Tuned, find_claims, look_up
 from stretto.predict.measured import Measured
+from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE, library_name
 from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.errors import StrettoError
@@ -31,6 +32,8 @@ class InForce:
     spec: str
     reason: str
     source: Source
+    row: str | None = None
+    """Of the built-in rule, if that decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +208,13 @@ def _rule_inside(collective: str, topology: _core.Topology) -> list[str]:
 def _find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim], shares_memory: bool) -> InForce:
     for claim in claims:
         if claim.decides and claim.spec is not None:
-            return InForce(claim.spec, claim.reason, claim.source)
+            return InForce(claim.spec, claim.reason, claim.source, claim.row)
     if tuned.spec is not None:
         return InForce(tuned.spec, tuned.reason, "table")
     topology = parse_topology(call.topology)
     spec = _core.choose(call.collective, call.bytes, topology, shares_memory=shares_memory)
-    return InForce(spec, f"the built-in rule; {tuned.reason}", "rule")
+    row = find_row(call, topology, shares_memory)
+    return InForce(spec, f"the built-in rule; {tuned.reason}", "rule", row)
 
 
 def _rank(call: Call, model: Model, in_question: Sequence[str], measured: Measured) -> list[Candidate]:

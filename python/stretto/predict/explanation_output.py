@@ -48,6 +48,8 @@ def print_explanation(explanation: Explanation, top: int) -> None:
         console = console_for(claims)
         console.print(claims)
     lines = [f"in force (bold): {in_force.spec}, by {in_force.reason}"]
+    if in_force.row:
+        lines.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")
     if any(one.is_compared for one in explanation.claims):
         lines.append("a job's first calls compare it with the MPI default, and the fastest stays")
     if explanation.fabric:
@@ -76,7 +78,8 @@ def _table_of_claims(claims: Sequence[Claim]) -> Table:
     for header in ("choice", "spec", "why"):
         table.add_column(header)
     for one in claims:
-        table.add_row(one.source, one.spec or "", one.reason, style="bold" if one.decides else "")
+        why = f"{one.reason}: {one.row}" if one.row else one.reason
+        table.add_row(one.source, one.spec or "", why, style="bold" if one.decides else "")
     return table
 
 

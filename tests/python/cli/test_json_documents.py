@@ -35,7 +35,14 @@ from stretto.spec.recipes import Recipe
 from stretto.study.guidelines import Guideline
 from stretto.support import console
 from stretto.support.json_files import document_text
-from stretto.support.units import format_bandwidth, format_bytes, format_seconds, seconds_unit, three_digits
+from stretto.support.units import (
+    format_bandwidth,
+    format_bytes,
+    format_seconds,
+    seconds_unit,
+    size_text,
+    three_digits,
+)
 from stretto.trace.files import read_folder
 from stretto.training.result import Line, Training
 
@@ -155,7 +162,14 @@ EXAMPLES: dict[str, list[Example]] = {
         Example(
             "explain --machine altec --bytes 1MiB --top 1000 --json", "stretto-explanation", "candidates",
             lambda row: [row["spec"], format_seconds(row["predicted"])],
-        )
+        ),
+        Example(
+            "explain --rule --json", "stretto-rule", "rows", lambda row: [row["calls"], f"-> {row['spec']}"],
+        ),
+        Example(
+            "explain --rule --json", "stretto-rule", "figures",
+            lambda row: [f"{row['name']} = {size_text(row['bytes'])}"],
+        ),
     ],
     "stretto advise": [
         Example(

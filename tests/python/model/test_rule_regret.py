@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -10,7 +13,7 @@ from stretto import _core
 from stretto.cli.main import app
 from stretto.model.rule_regret import RULED, RuleJudge, grid, machine_in_use, mean_regret
 from stretto.model.walker import Call, Model
-from stretto.support.units import parse_sizes
+from stretto.support.units import parse_sizes, size_text
 
 TOPOLOGIES = ["nodes=4,ppn=1", "nodes=8,ppn=1", "nodes=9,ppn=1", "nodes=4,ppn=2"]
 SIZES = parse_sizes("1KiB..16MiB:4")
@@ -46,6 +49,13 @@ def test_figures_that_there_are_not_are_refused() -> None:
     topology = _core.Topology("nodes=8,ppn=1")
     with pytest.raises(ValueError, match="the rule has no figure tea"):
         _core.choose("bcast", 8, topology, {"tea": 1})
+
+
+def test_the_script_finds_its_figures_in_the_text() -> None:
+    text = (Path(__file__).parents[3] / "src" / "select" / "rule_text.hpp").read_text(encoding="utf-8")
+    assert _core.rule_text() in text
+    for name, size in _core.rule_constants().items():
+        assert len(re.findall(rf"(?<!\w){name} = {size_text(size)}\b", text)) == 1, name
 
 
 def test_the_figures_are_powers_of_two() -> None:

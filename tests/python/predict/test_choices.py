@@ -118,6 +118,15 @@ def test_a_duel_decides(tmp_path: Path) -> None:
     assert learnt.when == "2026-11-23"
     reason = "a duel of 2026-11-23, from 1 MiB, below 2 MiB, 1.62 times as fast as the MPI default"
     assert learnt.reason == reason
+    assert not learnt.is_busy
+
+
+def test_a_duel_has_its_figures(tmp_path: Path) -> None:
+    figures = {"seconds": 0.0597, "bytes": "1MiB", "busy": 0.2}
+    learnt = deciding(claims_of(tmp_path, decisions=[DECISION | figures]))
+    assert learnt.reason.startswith("a duel of 2026-11-23 on a busy machine, ")
+    assert learnt.reason.endswith(" as fast as the MPI default, 59.7 ms for 1 MiB")
+    assert (learnt.seconds, learnt.is_busy) == (0.0597, True)
 
 
 def test_without_a_duel_the_model_decides_until_there_is_one(tmp_path: Path) -> None:
@@ -141,6 +150,8 @@ def test_an_unmeasured_network_leaves_the_rule(tmp_path: Path) -> None:
     found = claims_of(tmp_path, decisions=[], measured=None)
     assert deciding(found).source == "rule"
     assert deciding(found).spec == _core.choose("allreduce", MIB, _core.Topology(WHERE))
+    row = "between nodes: allreduce !pof2 bytes>=32KiB block>=8KiB -> ring:segment_bytes={16KiB*ranks}"
+    assert deciding(found).row == row
     assert by_source(found)["modelled"].reason == "no job has measured this network; larger calls do"
 
 
@@ -225,6 +236,7 @@ def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
     assert (rule.source, rule.spec) == ("rule", _core.choose_reproducible("allreduce", MIB, where))
     assert rule.spec is not None
     assert _core.has_fixed_tree("allreduce", _core.parse_spec(rule.spec).recipe, where)
+    assert rule.row == "reproducible: allreduce ppn=1 bytes>=32KiB -> pairwise:segment_bytes={16KiB*ranks}"
     forced = deciding(claims_of(tmp_path, STRETTO_REPRODUCIBLE="1", STRETTO_ALLREDUCE="ring"))
     assert (forced.source, forced.spec) == ("forced", rule.spec)
     bcast = deciding(claims_of(tmp_path, Call("bcast", MIB, WHERE), STRETTO_REPRODUCIBLE="1"))

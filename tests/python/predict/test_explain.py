@@ -60,6 +60,24 @@ def test_the_rule_is_in_force_without_a_table(monkeypatch: pytest.MonkeyPatch) -
     chosen = _core.choose("allreduce", 16 << 20, _core.Topology(WHERE))
     assert f"in force (bold): {chosen}, by the built-in rule; no table" in output
     assert "the busiest node's link needs" in output
+    row = "between nodes: allreduce pof2 bytes>=64KiB block>=64KiB -> ring:segment_bytes={16KiB*ranks}"
+    assert f"the rule's row: {row}" in output
+    assert "the rule's row: no row holds" in explain("bcast", "--bytes", "1KiB", "--nodes", "8")
+
+
+def test_the_whole_rule() -> None:
+    output = explain("--rule")
+    assert "message = 16KiB, least_message = 8KiB" in output
+    assert "[between nodes]" in output.splitlines()
+    content = json.loads(explain("--rule", "--json"))
+    assert {"name": "message", "bytes": 16 << 10} in content["figures"]
+    expected = {
+        "section": "inside a node",
+        "calls": "bcast,reduce",
+        "conditions": "memory ranks=2 bytes>=in_memory_of_pair",
+        "spec": "binomial",
+    }
+    assert expected in content["rows"]
 
 
 def test_messages_inside_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,6 +123,7 @@ def test_what_programs_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (content["collective"], content["bytes"]) == ("allreduce", 16 << 20)
     assert content["in_force"]["spec"] == _core.choose("allreduce", 16 << 20, _core.Topology(WHERE))
     assert content["in_force"]["reason"] == "the built-in rule; no table"
+    assert content["in_force"]["row"].startswith("between nodes: allreduce pof2")
     times = [one["predicted"] for one in content["candidates"]]
     assert times == sorted(times)
     assert 0 < content["bound"] <= times[0]
@@ -124,6 +143,7 @@ def test_a_table_is_in_force(tmp_path: Path) -> None:
     table.write_text(json.dumps(content))
     output = explain("--bytes", "16MiB", "--table", str(table))
     assert f"in force (bold): ring:segments=16, by {table}: 8 nodes with 1 ranks, from 1 MiB on" in output
+    assert "the rule's row" not in output
     assert "1.90 times as fast as native" in output
     rows[1]["to"] = "16MiB"
     table.write_text(json.dumps(content))

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace stretto {
+
+/// The built-in rule, as RuleTable reads it and `stretto explain --rule` prints it.
+inline constexpr std::string_view rule_text = R"rule(
+# The built-in rule: the spec of a call where there is no tuning table, and nothing was learnt.
+#
+#   COLLECTIVES CONDITIONS -> SPEC
+#
+# The first row of a section that holds decides. If none does, the MPI library carries out the call. The
+# conditions beside a section's name hold for all of its rows. They compare
+#
+#   bytes, block         of the whole message; bytes / ranks, of which some algorithms have a round each
+#   ranks, nodes, cache  cache: ranks on the emptiest last-level cache
+#   ppn, min-ppn         ranks on the fullest and on the emptiest node
+#   ppn*block            what a rank sends to another node in an alltoall; ppn*ppn*block: what a node sends
+#   bytes/depth          depth: (ranks-2) / log2 ranks, by which a chain is deeper than a tree
+#
+# or say what is true, or after ! is not: blocking; background (non-blocking and persistent calls); memory
+# (messages inside nodes go through Stretto's shared memory); pof2 (the number of ranks is a power of two);
+# even (no node has more than 1.25 times its share of ranks or bytes); commutative. {...} in a spec is
+# computed. {X=A..B} is X, or A or B if X is not between them, rounded down to a power of two.
+
+[derived]
+# scripts/derive-rule writes these figures: those with which, by the schedule walker, the rule loses least
+# against the best spec on the machines in python/stretto/model/machines (docs/models.md).
+#
+# The bytes of a message in pipelined schedules. Short enough for every library to send it eagerly, and long
+# enough that the overhead of a message is small against its time.
+message = 16KiB, least_message = 8KiB
+# Blocking calls between nodes, from this size or this block on: an algorithm of Stretto.
+allreduce = 32KiB, allreduce_block = 8KiB, allreduce_pof2 = 64KiB, pof2_block = 64KiB
+bcast = 64KiB, bcast_blocks = 64KiB, reduce = 32KiB, reduce_blocks = 128KiB
+reduce_scatter = 512KiB, reduce_scatter_lanes = 128KiB, allgather = 512KiB, blocks_of_pair = 128KiB
+# Non-blocking and persistent calls.
+background_doubling = 64KiB, background_doubling_pof2 = 32KiB, background_ring_block = 1KiB
+background_chain = 32KiB, background_bcast = 64KiB, background_reduce = 512
+background_allgather_block = 32KiB, background_allgather_lanes_block = 512
+
+[measured]
+# Every library sends this length eagerly, too (Open MPI over TCP up to 64 KiB with its header). Shorter
+# messages fill links equally well, but each takes processor time from the computation (docs/notebook.md).
+# The models do not know that.
+message in background = 56KiB
+# Below this, no call inside a node gains by shared memory that is carried out step by step.
+in_memory = 4KiB, in_memory_of_pair = 8KiB
+# The most bytes that are sent to another node at once as long as the start of messages counts most.
+gathered = 16KiB
+
+[inside a node]
+any ranks=1 -> native
+any !commutative -> native
+
+[inside a node: memory]
+# What counts is how often ranks wait for each other, and how many bytes they move. A few ranks write to all
+# others at once; what goes to all is written once. Up to 16 ranks, sizes and specs are those that were
+# fastest with 2, 3, 4 and 8 ranks on two cores (docs/shared-memory.md).
+allreduce ranks=2 bytes>=4MiB -> ring:segment_bytes=512KiB
+allreduce ranks=2 bytes>=128KiB -> ring
+allreduce ranks=2 bytes>=1 -> recursive_doubling
+allreduce blocking ranks=3..16 bytes>=16KiB -> two_shot
+allreduce blocking ranks=3..16 bytes>=1 -> recursive_multiplying:radix={ranks}
+# By the model of a node of 128. Long messages cross between caches as little as can be, however ranks are
+# mapped. For shorter ones, fewer messages among caches count more than fewer rounds.
+allreduce blocking ranks>16 cache>1 bytes>=64KiB -> cache_lanes(two_shot)
+allreduce blocking ranks>16 cache>1 bytes>=in_memory -> cache_lanes(rabenseifner)
+allreduce bytes>=1MiB -> rabenseifner:segment_bytes=1MiB
+allreduce bytes>=in_memory -> rabenseifner
+# Many ranks would write many lines to all others, and wait for as many.
+allreduce blocking bytes>=1 -> recursive_doubling
+bcast,reduce ranks=2 bytes>=in_memory_of_pair -> binomial
+bcast blocking ranks=3..16 bytes>=in_memory -> linear
+bcast ranks>2 bytes>=128KiB -> chain:segment_bytes=128KiB
+bcast ranks>2 bytes>=in_memory -> binomial
+reduce blocking ranks=3..16 bytes>=in_memory bytes<64KiB -> linear
+reduce ranks=3..8 bytes>=in_memory -> binomial
+reduce ranks>8 bytes>=in_memory -> rabenseifner:segment_bytes=1MiB
+reduce_scatter,allgather ranks=2 bytes>=in_memory_of_pair -> ring
+reduce_scatter blocking ranks=3..16 bytes>=in_memory -> direct
+reduce_scatter pof2 ranks>2 bytes>=in_memory -> recursive_halving
+reduce_scatter ranks>2 bytes>=in_memory -> ring
+allgather blocking ranks=3..16 bytes>=in_memory -> linear
+allgather ranks>2 bytes>=1MiB -> ring
+allgather pof2 ranks>2 bytes>=in_memory -> recursive_doubling
+allgather ranks>2 bytes>=in_memory -> bruck
+# Long blocks the library moves with one copy.
+alltoall blocking ranks<=16 bytes>=1 block<=32KiB -> linear
+barrier blocking ranks=3..16 -> dissemination:radix={ranks}
+barrier blocking -> dissemination
+
+[inside a node]
+# The library's shared memory is fastest as long as the message fits into the caches. For longer messages, a
+# pair of ranks is faster if each reduces one half and segments stay in the cache.
+allreduce blocking ranks=2 bytes>=16MiB -> ring:segment_bytes=256KiB
+allreduce background ranks=2 bytes>=32KiB -> ring:segment_bytes=256KiB
+allreduce background ranks=2 -> recursive_doubling
+allreduce background bytes>=256KiB -> rabenseifner:segment_bytes=1MiB
+reduce background bytes>=64KiB -> rabenseifner:segment_bytes=1MiB
+reduce_scatter background ranks=2 bytes>=1KiB -> ring:segment_bytes=256KiB
+reduce_scatter background bytes>=256KiB -> ring:segment_bytes=256KiB
+
+[between nodes]
+any !commutative -> native
+# A ring pays if each of its 2(p-1) rounds transfers for longer than its latency, and if there are segments to
+# fill each other's gaps. That is so for shorter messages if p is no power of two: then the libraries'
+# algorithms send the whole message once or twice more. With lanes, a node's link carries the bytes for N
+# nodes, not for p ranks.
+allreduce pof2 min-ppn>1 bytes>=allreduce_pof2 block>=pof2_block -> multilane:segment_bytes={message*ranks}
+allreduce pof2 bytes>=allreduce_pof2 block>=pof2_block -> ring:segment_bytes={message*ranks}
+allreduce !pof2 min-ppn>1 bytes>=allreduce block>=allreduce_block -> multilane:segment_bytes={message*ranks}
+allreduce !pof2 bytes>=allreduce block>=allreduce_block -> ring:segment_bytes={message*ranks}
+# A chain sends the message over each link once. It takes as long as the link needs, plus the time until the
+# last rank gets its first segment. So it needs many segments, at least two for each rank: then it takes 1.5
+# times the message's time, less than a tree of more than two rounds. Two ranks have one link between them,
+# and any message fills it.
+bcast ranks>2 bytes>=bcast block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
+reduce ranks>2 bytes>=reduce block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
+# Shorter messages are sent in blocks, twice the message over a link. A tree of the libraries sends it log2(p)
+# times, and Open MPI's linear algorithm p-1 times. If recursive doubling has extra ranks, it sends as much as
+# a tree.
+bcast ppn=1 ranks>2 pof2 bytes>=bcast_blocks -> scatter_recursive_doubling
+bcast ppn=1 ranks>2 bytes>=bcast_blocks -> scatter_allgather
+reduce ppn=1 ranks>2 bytes>=reduce_blocks -> rabenseifner
+# Every block crosses the links once. With lanes, the node that owns a block sends it to (or gets its parts
+# from) all others, so if one node has most of the bytes, its link is the bottleneck. Around a ring, all links
+# carry the same. Reduce-scatters of the libraries use the links, too; too often if they are not node-aware.
+# Two ranks exchange one message with any algorithm; only very long ones gain by segments.
+reduce_scatter,allgather ranks=2 bytes>=blocks_of_pair -> ring:segment_bytes={message*ranks}
+reduce_scatter ppn>1 !even bytes>=reduce_scatter_lanes -> ring:segment_bytes={message*ranks}
+reduce_scatter ppn>1 bytes>=reduce_scatter_lanes -> multilane:segment_bytes={message*ranks}
+reduce_scatter ppn=1 ranks>2 bytes>=reduce_scatter -> ring:segment_bytes={message*ranks}
+allgather ppn>1 even bytes>=allgather -> multilane:segment_bytes={message*ranks}
+allgather ranks>2 bytes>=allgather -> ring:segment_bytes={message*ranks}
+# Alltoall and barrier were measured on emulated clusters (docs/notebook.md). Short blocks cross the network
+# together: those of all pairs of ranks of two nodes, or of a lane. One leader of many ranks has too much to
+# do (in simulation, from 8 ranks a node on). Many short messages meet at a receiver without harm, and a wait
+# for some of them costs more (in simulation, on 64 nodes). Long blocks go directly, in segments, one partner
+# at a time: no rank is sent to by several.
+alltoall ppn=2..4 bytes>=1 ppn*ppn*block<=gathered -> smp
+alltoall ppn>1 bytes>=1 ppn*block<=1KiB -> multilane(linear:radix=257)
+alltoall ppn>1 bytes>=1 ppn*block<=gathered -> multilane
+alltoall ppn=1 ranks>=8 bytes>=1 block<=2KiB -> bruck
+alltoall block>=4*gathered -> pairwise:segment_bytes={message*ranks}
+barrier blocking memory ppn>1 -> smp:radix=4
+
+[between nodes: background]
+# The libraries use simpler algorithms here, which are not node-aware. So Stretto gains from much shorter
+# messages on.
+allreduce pof2 min-ppn>1 bytes>=background_doubling_pof2 -> multilane(rabenseifner):segment_bytes=1MiB
+allreduce pof2 bytes>=background_doubling_pof2 -> rabenseifner:segment_bytes=1MiB
+allreduce !pof2 min-ppn>1 bytes>=background_doubling -> multilane(rabenseifner):segment_bytes=1MiB
+allreduce !pof2 bytes>=background_doubling block>=background_ring_block -> ring:segment_bytes={message*ranks}
+allreduce !pof2 bytes>=background_doubling -> rabenseifner:segment_bytes=1MiB
+allreduce ppn=1 -> recursive_doubling
+# A chain is faster than a tree if there are enough segments: the time of its p-2 further rounds must be less
+# than that of the tree's log p messages.
+bcast ranks>2 bytes>=background_bcast bytes/depth>=background_chain -> chain:segment_bytes={least_message}
+bcast ranks>2 bytes>=background_bcast -> binomial
+reduce ranks>2 bytes>=background_reduce bytes/depth>=background_chain -> chain:segment_bytes={least_message}
+reduce ranks>2 bytes>=background_reduce -> binomial
+allgather ppn>1 !even block>=background_allgather_lanes_block -> ring:segment_bytes={message*ranks}
+allgather ppn>1 block>=background_allgather_lanes_block -> multilane:segment_bytes={message*ranks}
+allgather ppn=1 block>=background_allgather_block -> ring:segment_bytes={message*ranks}
+allgather pof2 -> recursive_doubling
+allgather -> bruck
+
+[lengths]
+# What may be faster for calls whose lengths only two ranks know, by what the rank that moves most usually
+# sends. The node-aware algorithms walk twice, first with lengths, so they gain only where a node has many
+# messages to send. Long blocks go to two ranks at a time: while one waits for its turn, the other fills the
+# link.
+alltoallv nodes=1 memory blocking ranks<=16 block<=32KiB -> linear
+alltoallv nodes>1 ppn=3..4 ppn*ppn*block<=gathered -> smp
+alltoallv nodes>1 ppn>4 ppn*block<=gathered -> multilane
+alltoallv nodes>1 block>=4*gathered -> linear:radix=3
+
+[reproducible]
+# Only algorithms that compute the fixed tree. Pairwise sends the fewest bytes for any p, in many rounds. But
+# if a node has several ranks, each sends these bytes over its link.
+allreduce bytes<8KiB -> recursive_doubling
+allreduce ppn=1 bytes>=32KiB -> pairwise:segment_bytes={16KiB*ranks}
+reduce bytes<8KiB -> binomial
+allreduce,reduce -> rabenseifner:segment_bytes={16KiB*ranks}
+reduce_scatter -> pairwise:segment_bytes={16KiB*ranks}
+scan,exscan -> recursive_doubling
+
+[own]
+# Where the MPI library must not carry out a call, and no row above has another spec than native.
+bcast -> binomial
+allgather block<8KiB -> bruck
+allgather -> ring:segment_bytes={16KiB*ranks}
+alltoall,alltoallv,gather,gatherv,scatter,scatterv -> linear
+barrier -> dissemination
+)rule";
+
+}  // namespace stretto
