@@ -36,7 +36,7 @@ Spec RuleRow::spec_for(const CallShape& call) const {
 }
 
 const RuleTable& built_in_rule() {
-  static const RuleTable& rule = make_immortal<const RuleTable>(read_rule(rule_text));
+  static const auto& rule = make_immortal<const RuleTable>(read_rule(rule_text));
   return rule;
 }
 
@@ -67,15 +67,9 @@ Spec choose_reproducible(const CallShape& call) {
 
 std::size_t native_floor(Collective collective, Form form, int sharing_ranks) {
   if (collective == Collective::barrier) return 0;  // it has no bytes
-  std::size_t floor = SIZE_MAX;
-  for (const RuleSection section : {RuleSection::inside, RuleSection::between}) {
-    for (const RuleRow& row : built_in_rule().rows_of(section, form, collective)) {
-      const auto ranks = static_cast<std::size_t>(sharing_ranks);
-      const bool may_hold = !row.needs_memory || (ranks > 0 && row.ranks.allows(ranks));
-      if (may_hold && !row.spec.is_native()) floor = std::min(floor, row.least_bytes);
-    }
-  }
-  return floor;
+  const auto& floors =
+      built_in_rule().floors[form == Form::blocking ? 0 : 1][static_cast<std::size_t>(collective)];
+  return floors[std::min(static_cast<std::size_t>(sharing_ranks), floors.size() - 1)].bytes;
 }
 
 std::size_t learning_floor(Collective collective, int sharing_ranks) {

@@ -56,10 +56,6 @@ struct RuleRow {
   /// Where there is one, the segment size, or else the radix, is this property, moved into its range.
   std::optional<Condition> computed;
   std::size_t times = 1;  // of what is computed
-  // What the conditions say.
-  std::size_t least_bytes = 0;
-  Condition ranks;
-  bool needs_memory = false;
 
   [[nodiscard]] bool holds(const CallShape& call) const;
   [[nodiscard]] Spec spec_for(const CallShape& call) const;
@@ -76,10 +72,16 @@ constexpr RuleSection usual_section(const CallShape& call) {
 using RuleFigures = std::map<std::string, std::size_t, std::less<>>;
 
 struct RuleTable {
+  struct Floor {
+    std::size_t bytes = SIZE_MAX;
+  };
   RuleFigures figures;
   RuleFigures derived;  // those of scripts/derive-rule
   /// [section][whether calls are in the background][collective]
   std::array<std::array<std::array<std::vector<RuleRow>, collectives.size()>, 2>, 5> rows;
+  /// native_floor(): [whether calls are in the background][collective][ranks that share memory]. Rows tell no
+  /// more of them apart; the last stands for larger numbers, too.
+  std::array<std::array<std::array<Floor, 18>, collectives.size()>, 2> floors;
 
   [[nodiscard]] const std::vector<RuleRow>& rows_of(RuleSection section, Form form,
                                                     Collective collective) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a rule.
+// Reads the text of a rule: select/rule_text.hpp says how it is written.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -21,12 +21,13 @@ std::size_t block_of(const CallShape& call) {
   return call.bytes / amount(call.ranks);
 }
 
-/// Of two ranks or more.
+/// By how many messages a chain is deeper than a tree, for each of the tree's. Of two ranks or more.
 std::size_t depth_of(const CallShape& call) {
   const std::size_t ranks = amount(call.ranks);
   return std::max<std::size_t>((ranks - 2) / amount(std::bit_width(ranks - 1)), 1);
 }
 
+/// Whether no node has much more than the others.
 bool is_even(const CallShape& call) {
   return call.max_ppn * call.nodes <= dominant_share * call.ranks && !call.has_dominant_node;
 }
@@ -57,6 +58,7 @@ constexpr std::array<std::pair<std::string_view, Property>, 15> properties{{
 constexpr std::array<std::string_view, 7> section_names = {
     "inside a node", "between nodes", "lengths", "reproducible", "own", "derived", "measured"};
 
+/// No error is possible at run time: a test reads the built-in rule.
 class RuleReader {
  public:
   explicit RuleReader(const RuleFigures& changed) { table_.figures = changed; }
@@ -106,7 +108,7 @@ class RuleReader {
     while (!line.empty()) {
       std::string_view value = take(line, ", ");
       const std::string name(take(value, " = "));
-      const auto [figure, is_new] = table_.figures.try_emplace(name, number(value));  // if it is not changed
+      const auto figure = table_.figures.try_emplace(name, number(value)).first;  // unless it is changed
       if (section_names.at(section_) == "derived") table_.derived.insert(*figure);
     }
   }
@@ -165,18 +167,31 @@ class RuleReader {
     while (!conditions.empty()) {
       const std::string_view word = take(conditions, " ");
       if (word == (in_background_ ? "blocking" : "background")) return;
-      if (word != (in_background_ ? "background" : "blocking")) add_condition(row, word);
+      if (word != (in_background_ ? "background" : "blocking")) row.conditions.push_back(condition(word));
     }
     row.spec = parse_spec(collective, compute(row, spec));
     table_.rows.at(section_)[in_background_ ? 1 : 0][amount(collective)].push_back(row);
+    if (section_ <= amount(RuleSection::between) && !row.spec.is_native()) lower_floors(row, collective);
   }
 
-  void add_condition(RuleRow& row, std::string_view text) const {
-    const RuleRow::Condition& one = row.conditions.emplace_back(condition(text));
-    const bool is_of_bytes = one.of == property("bytes") || one.of == property("block");
-    if (is_of_bytes) row.least_bytes = std::max(row.least_bytes, one.least);
-    if (one.of == property("ranks")) row.ranks = one;
-    if (one.of == property("memory")) row.needs_memory = true;
+  void lower_floors(const RuleRow& row, Collective collective) {
+    const std::size_t least = std::max(range_of(row, "bytes").least, range_of(row, "block").least);
+    const bool needs_memory = range_of(row, "memory").least > 0;
+    auto& floors = table_.floors[in_background_ ? 1 : 0][amount(collective)];
+    for (std::size_t sharing = 0; sharing < floors.size(); ++sharing) {
+      if (needs_memory && (sharing == 0 || !range_of(row, "ranks").allows(sharing))) continue;
+      floors[sharing].bytes = std::min(floors[sharing].bytes, least);
+    }
+  }
+
+  static RuleRow::Condition range_of(const RuleRow& row, std::string_view name) {
+    RuleRow::Condition range;
+    for (const RuleRow::Condition& one : row.conditions) {
+      if (one.of != property(name)) continue;
+      range.least = std::max(range.least, one.least);
+      range.most = std::min(range.most, one.most);
+    }
+    return range;
   }
 
   /// Returns a spec with a number in place of `{ranks}`, `{16KiB*ranks}` or `{block/16=8KiB..16KiB}`.
@@ -188,7 +203,7 @@ class RuleReader {
     const std::size_t end = what.find('=') == std::string_view::npos ? what.rfind('*') + 1 : 0;
     row.times = number(what.substr(0, end));
     row.computed = condition(what.substr(end));
-    return text + '2';  // for now
+    return text + '2';  // until the call is known
   }
 
   RuleTable table_;
