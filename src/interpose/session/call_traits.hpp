@@ -3,7 +3,6 @@
 
 #include <compare>
 #include <cstddef>
-#include <string_view>
 
 #include "select/rule.hpp"
 #include "topology/topology.hpp"
