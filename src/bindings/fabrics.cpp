@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "bindings/bindings.hpp"

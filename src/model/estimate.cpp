@@ -2,7 +2,6 @@
 #include "model/estimate.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "model/cut.hpp"

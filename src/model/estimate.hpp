@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-
 #include "model/machine.hpp"
 #include "model/plan.hpp"
 #include "model/walker.hpp"

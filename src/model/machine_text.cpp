@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 
 #include "text/json_reader.hpp"

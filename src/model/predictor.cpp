@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #include "model/walker.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <queue>

@@ -2,7 +2,6 @@
 #include "schedule/touched_blocks.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace stretto {
 namespace {

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 
 #include "transport/node_memory.hpp"
 

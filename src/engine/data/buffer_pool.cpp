@@ -7,8 +7,6 @@
 #include <mutex>
 #include <new>
 
-#include "threads/immortal.hpp"
-
 namespace stretto {
 namespace {
 
@@ -58,9 +56,6 @@ void BufferPool::give_back(std::byte* buffer, std::size_t bytes) noexcept {
   }
 }
 
-BufferPool& buffer_pool() {
-  static auto& pool = make_immortal<BufferPool>();
-  return pool;
-}
+constinit Immortal<BufferPool> buffer_pool;
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "threads/immortal.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {
@@ -17,9 +18,6 @@ class BufferPool {
   /// With more idle memory than this, returned buffers are freed.
   static constexpr std::size_t most_idle_bytes = std::size_t{512} << 20;
 
-  BufferPool() = default;
-  BufferPool(const BufferPool&) = delete;
-  BufferPool& operator=(const BufferPool&) = delete;
   ~BufferPool();
 
   /// Returns at least `bytes`, aligned for any element and for SIMD. Throws std::bad_alloc.
@@ -34,7 +32,7 @@ class BufferPool {
 };
 
 /// Returns the pool of this process.
-BufferPool& buffer_pool();
+extern constinit Immortal<BufferPool> buffer_pool;
 
 /// A buffer of the pool that is returned when this is destroyed.
 class PooledBuffer {
@@ -47,8 +45,6 @@ class PooledBuffer {
     swap(other);
     return *this;
   }
-  PooledBuffer(const PooledBuffer&) = delete;
-  PooledBuffer& operator=(const PooledBuffer&) = delete;
   ~PooledBuffer() {
     if (data_ != nullptr) buffer_pool().give_back(data_, bytes_);
   }

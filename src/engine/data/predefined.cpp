@@ -61,10 +61,7 @@ HandleTable& datatypes() {
   return table;
 }
 
-std::vector<PredefinedOp>& operations() {
-  static auto& table = make_immortal<std::vector<PredefinedOp>>();
-  return table;
-}
+constinit Immortal<std::vector<PredefinedOp>> operations;
 
 Type integer_type(std::size_t size, bool is_signed) {
   switch (size) {

@@ -4,14 +4,9 @@
 #include <mutex>
 #include <new>
 
-#include "threads/immortal.hpp"
-
 namespace stretto {
 
-DeviceContext::Table& DeviceContext::contexts() {
-  static auto& table = make_immortal<Table>();
-  return table;
-}
+constinit Immortal<DeviceContext::Table> DeviceContext::contexts;
 
 DeviceContext* DeviceContext::find(const DeviceDriver& driver, DeviceDriver::Context handle, int& error) {
   Table& table = contexts();

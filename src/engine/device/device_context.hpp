@@ -7,6 +7,7 @@
 
 #include "engine/data/segment_copies.hpp"
 #include "engine/device/device_driver.hpp"
+#include "threads/immortal.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {
@@ -36,7 +37,7 @@ class DeviceContext {
     SpinLock lock;
     std::vector<DeviceContext*> all;
   };
-  static Table& contexts();
+  static constinit Immortal<Table> contexts;
 
   explicit DeviceContext(DeviceDriver::Context handle) : handle_(handle) {}
   int make_streams(const DeviceDriver& driver);

@@ -24,10 +24,7 @@ struct Pool {
   std::size_t idle_bytes = 0;
 };
 
-Pool& pool() {
-  static auto& its = make_immortal<Pool>();
-  return its;
-}
+constinit Immortal<Pool> pool;
 
 /// Returns an eighth more at most, so that calls of about one size share buffers.
 std::size_t rounded(std::size_t bytes) {

@@ -11,14 +11,10 @@
 #include "engine/data/self_message.hpp"
 #include "mpi/status.hpp"
 #include "threads/backoff.hpp"
-#include "threads/immortal.hpp"
 
 namespace stretto {
 
-ChannelPool& channel_pool() {
-  static auto& pool = make_immortal<ChannelPool>();
-  return pool;
-}
+constinit Immortal<ChannelPool> channel_pool;
 
 int ChannelPool::find_most_tag() {
   int most_tag = 32767;
@@ -309,10 +305,7 @@ void Channel::end(const Ticket& ticket) {
 namespace {
 
 std::mutex letting_open;
-std::vector<std::shared_ptr<Channel>>& opening_channels() {
-  static auto& all = make_immortal<std::vector<std::shared_ptr<Channel>>>();
-  return all;
-}
+constinit Immortal<std::vector<std::shared_ptr<Channel>>> opening_channels;
 
 /// Returns whether any is left.
 bool look_at_opening_channels() {

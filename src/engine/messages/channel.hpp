@@ -23,6 +23,7 @@
 
 #include "engine/messages/passage.hpp"
 #include "mpi/mpi.hpp"
+#include "threads/immortal.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {
@@ -109,7 +110,7 @@ class ChannelPool {
   int taken_in_ = 0;
 };
 
-ChannelPool& channel_pool();
+extern constinit Immortal<ChannelPool> channel_pool;
 
 /// The tags and lanes of one communicator's collectives. They are taken in the order of calls, which is the
 /// same on all ranks, and are reused once the call that had them has ended on this rank. That is sufficient:
@@ -124,8 +125,6 @@ class Channel {
 
   /// Begins to agree on a channel. Collective over `users`, of `ranks` ranks, but waits for none of them.
   Channel(MPI_Comm users, int ranks, Use use = Use::in_order);
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
   ~Channel();
 
   /// Checks whether the ranks have agreed. The state is `refused`, on all of them, if none had a channel

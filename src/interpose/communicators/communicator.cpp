@@ -54,10 +54,7 @@ CommunicatorId make_id(const std::vector<int>& ranks_in_world) {
 }
 
 std::mutex registry_mutex;  // also held to change the list of those that are gone
-std::set<Attachment*>& registry() {
-  static auto& all = make_immortal<std::set<Attachment*>>();
-  return all;
-}
+constinit Immortal<std::set<Attachment*>> registry;
 /// The first one of a communicator that the library has deleted.
 std::atomic<Attachment*> first_gone{nullptr};
 

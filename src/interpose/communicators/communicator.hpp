@@ -6,7 +6,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,8 +34,6 @@ namespace stretto {
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   explicit Communicator(MPI_Comm users);
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
   /// Whether the MPI library handles every collective on it: an intercommunicator, a single rank, ranks

@@ -21,20 +21,14 @@ std::mutex mutex;
 std::atomic<int> all_held{0};
 
 template <typename Handle>
-std::map<Handle, Held>& held() {
-  static auto& all = make_immortal<std::map<Handle, Held>>();
-  return all;
-}
+constinit Immortal<std::map<Handle, Held>> held;
 
 /// Handles that the program has freed and nothing holds any more.
 struct LeftHandles {
   std::vector<MPI_Datatype> datatypes;
   std::vector<MPI_Op> ops;
 };
-LeftHandles& left_handles() {
-  static auto& all = make_immortal<LeftHandles>();
-  return all;
-}
+constinit Immortal<LeftHandles> left_handles;
 std::atomic<bool> any_left{false};
 
 template <typename Handle>

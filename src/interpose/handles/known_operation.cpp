@@ -18,16 +18,10 @@ namespace {
 using kernels::Op;
 using kernels::Type;
 
-struct TypeName {
-  std::string_view name;
-  Type type;
-};
-struct OpName {
-  std::string_view name;
-  Op op;
-};
-constexpr std::array<TypeName, 2> types{{{"float16", Type::f16}, {"bfloat16", Type::bf16}}};
-constexpr std::array<OpName, 4> ops{
+template <typename Value>
+using Named = std::pair<std::string_view, Value>;
+constexpr std::array<Named<Type>, 2> types{{{"float16", Type::f16}, {"bfloat16", Type::bf16}}};
+constexpr std::array<Named<Op>, 4> ops{
     {{"sum", Op::sum}, {"product", Op::prod}, {"min", Op::min}, {"max", Op::max}}};
 
 /// A function that is known by its name and module. It takes elements of two bytes, whatever the
@@ -69,15 +63,9 @@ std::atomic<bool> any_known{false};
 /// A function of the program may do different things with different datatypes.
 using Operation = std::pair<MPI_Op, MPI_Datatype>;
 
-std::map<Operation, kernels::Function>& registered_kernels() {
-  static auto& all = make_immortal<std::map<Operation, kernels::Function>>();
-  return all;
-}
+constinit Immortal<std::map<Operation, kernels::Function>> registered_kernels;
 
-std::map<MPI_Op, kernels::Function>& known_by_function() {
-  static auto& all = make_immortal<std::map<MPI_Op, kernels::Function>>();
-  return all;
-}
+constinit Immortal<std::map<MPI_Op, kernels::Function>> known_by_function;
 
 /// Returns nullptr if nothing is known.
 kernels::Function find_kernel(const Element& element) {
@@ -91,12 +79,10 @@ kernels::Function find_kernel(const Element& element) {
 }  // namespace
 
 kernels::Function find_short_kernel(std::string_view type, std::string_view operation) {
-  const auto* its_type =
-      std::find_if(types.begin(), types.end(), [&](const TypeName& one) { return one.name == type; });
-  const auto* its_op =
-      std::find_if(ops.begin(), ops.end(), [&](const OpName& one) { return one.name == operation; });
+  const auto* const its_type = std::ranges::find(types, type, &Named<Type>::first);
+  const auto* const its_op = std::ranges::find(ops, operation, &Named<Op>::first);
   if (its_type == types.end() || its_op == ops.end()) return nullptr;
-  return kernels::find(its_type->type, its_op->op);
+  return kernels::find(its_type->second, its_op->second);
 }
 
 void know_operation(MPI_Op op, MPI_Datatype datatype, kernels::Function kernel) {

@@ -3,13 +3,10 @@
 // or counted in larger units.
 #include <algorithm>
 #include <climits>
-#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/interface/group.hpp"

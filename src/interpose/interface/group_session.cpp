@@ -34,10 +34,7 @@ std::atomic<bool> has_lost_work{false};
 constexpr double longest_end = 1;  // s
 
 SpinLock left_lock;
-std::vector<MPI_Comm>& left_communicators() {
-  static auto& all = make_immortal<std::vector<MPI_Comm>>();
-  return all;
-}
+constinit Immortal<std::vector<MPI_Comm>> left_communicators;
 
 void free_left_communicators() {
   int is_finalized = 0;

@@ -9,7 +9,6 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/clock.hpp"
-#include "threads/time_slice.hpp"
 
 namespace stretto {
 namespace {

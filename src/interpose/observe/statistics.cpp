@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -42,10 +41,7 @@ using BySpec = std::list<std::pair<Spec, CallCounter>>;
 bool was_reported = false;
 
 std::mutex mutex;
-std::map<SizeClass, BySpec>& own_counts() {
-  static auto& all = make_immortal<std::map<SizeClass, BySpec>>();
-  return all;
-}
+constinit Immortal<std::map<SizeClass, BySpec>> own_counts;
 
 double began = 0;
 

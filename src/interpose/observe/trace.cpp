@@ -70,22 +70,10 @@ static_assert(Pipelining::most_window < first_row_of_copies);
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
-std::vector<Event>& events() {
-  static auto& all = make_immortal<std::vector<Event>>();
-  return all;
-}
-std::vector<CallInfo>& calls() {
-  static auto& all = make_immortal<std::vector<CallInfo>>();
-  return all;
-}
-std::vector<CopyInfo>& copies() {
-  static auto& all = make_immortal<std::vector<CopyInfo>>();
-  return all;
-}
-std::set<int>& lanes_in_use() {
-  static auto& all = make_immortal<std::set<int>>();
-  return all;
-}
+constinit Immortal<std::vector<Event>> events;
+constinit Immortal<std::vector<CallInfo>> calls;
+constinit Immortal<std::vector<CopyInfo>> copies;
+constinit Immortal<std::set<int>> lanes_in_use;
 ClockReading first_reading;
 std::int64_t origin = 0;  // rank 0's clock when the trace began
 std::uint64_t job = 0;
@@ -136,16 +124,9 @@ std::string file_name() {
   return session.settings.trace_folder + "/rank-" + std::to_string(session.world_rank) + ".json";
 }
 
-const char* name_of_face(Form form) {
-  switch (form) {
-    case Form::blocking:
-      return "blocking";
-    case Form::non_blocking:
-      return "non-blocking";
-    case Form::persistent:
-      return "persistent";
-  }
-  return "";
+const char* name_of_form(Form form) {
+  constexpr std::array names{"blocking", "non-blocking", "persistent"};
+  return names.at(static_cast<std::size_t>(form));
 }
 
 const char* name_of_row(int row) {
@@ -228,7 +209,7 @@ class Writer {
                      {"communicator", call.state->label() + call.numbered},
                      {"ranks", call.state->topology().ranks()},
                      {"sequence", call.sequence},
-                     {"form", name_of_face(call.form)}};
+                     {"form", name_of_form(call.form)}};
         break;
       }
       case EventKind::segment:

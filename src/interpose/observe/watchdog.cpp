@@ -30,20 +30,11 @@ struct Entry {
 
 std::mutex mutex;
 constinit HelperThread thread;
-RollCall& roll_call() {
-  static auto& one = make_immortal<RollCall>();
-  return one;
-}
+constinit Immortal<RollCall> roll_call;
 bool stopping = false;
-std::map<Watched*, Entry>& calls() {
-  static auto& all = make_immortal<std::map<Watched*, Entry>>();
-  return all;
-}
+constinit Immortal<std::map<Watched*, Entry>> calls;
 /// How many calls of each communicator this rank has started.
-std::map<CommunicatorId, std::uint64_t>& begun() {
-  static auto& all = make_immortal<std::map<CommunicatorId, std::uint64_t>>();
-  return all;
-}
+constinit Immortal<std::map<CommunicatorId, std::uint64_t>> begun;
 
 /// All ranks ask all others. On larger communicators only a few ranks ask.
 constexpr std::size_t most_asking_ranks = 1024;

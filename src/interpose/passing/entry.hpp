@@ -13,7 +13,6 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <vector>
 
 #include "interpose/session/session.hpp"
 #include "mpi/raw_handle.hpp"

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <mutex>
 #include <new>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -22,19 +21,10 @@ namespace {
 using Operations = std::vector<std::shared_ptr<Outstanding>>;
 
 SpinLock list_lock;
-Operations& list() {
-  static auto& all = make_immortal<Operations>();
-  return all;
-}
+constinit Immortal<Operations> list;
 /// Memory that polls leave to the next ones.
-std::vector<Operations>& spare_lists() {
-  static auto& all = make_immortal<std::vector<Operations>>();
-  return all;
-}
-ProgressCounts& counts() {
-  static auto& one = make_immortal<ProgressCounts>();
-  return one;
-}
+constinit Immortal<std::vector<Operations>> spare_lists;
+constinit Immortal<ProgressCounts> counts;
 
 /// The floating-point settings of the program, as of when it last started an operation or was blocked.
 /// The helper thread takes them on, since the library may reduce in it.

@@ -5,7 +5,6 @@
 // while the program computes. progress/rules.hpp has the rules.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include "interpose/progress/outstanding.hpp"

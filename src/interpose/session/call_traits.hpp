@@ -4,7 +4,6 @@
 #include <bit>
 #include <compare>
 #include <cstddef>
-#include <string_view>
 
 #include "select/rule.hpp"
 #include "topology/topology.hpp"

@@ -2,13 +2,13 @@
 #include "interpose/start/launcher.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 
 #include "mpi/mpi.hpp"
 #include "select/library_name.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
@@ -26,12 +26,6 @@ constexpr std::array launchers = {
     LauncherVariables{"PMI_SIZE", "PMI_RANK", "the launcher (of MPICH or Intel MPI, or srun --mpi=pmi2)"},
     LauncherVariables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
 };
-
-int read_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
-  return error == std::errc() && end == text.end() ? number : 0;
-}
 
 /// Returns the name of the library, whatever its binary interface.
 std::string library_of_process() {
@@ -56,8 +50,7 @@ std::optional<std::string> find_other_launcher(int ranks) {
   for (const LauncherVariables& launcher : launchers) {
     const char* text = std::getenv(launcher.ranks);
     if (text == nullptr) continue;
-    const int started = read_number(text);
-    if (started <= ranks) return std::nullopt;
+    if (parse_whole(text).value_or(0) <= static_cast<std::uint64_t>(ranks)) return std::nullopt;
     const char* rank = std::getenv(launcher.rank);
     if (rank == nullptr || std::string_view(rank) != "0") return "";
     return std::string(launcher.name) + " started " + text + " ranks, but MPI_COMM_WORLD has " +
