@@ -18,6 +18,8 @@ class Helper {
   using Poll = std::function<HelperRules::Found(bool must_help)>;
 
   Helper(const ProgressCounts& counts, Poll poll) : counts_(counts), poll_(std::move(poll)) {}
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
   ~Helper() { stop(); }
 
   /// Starts the thread, which is dormant until it is called. Throws std::system_error if it cannot.

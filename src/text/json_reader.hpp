@@ -85,6 +85,8 @@ class JsonText {
   /// has a key twice. Everything under "notes" in the outermost object must be JSON, but is not kept: no
   /// program reads it.
   explicit JsonText(std::string_view text);
+  JsonText(const JsonText&) = delete;
+  JsonText& operator=(const JsonText&) = delete;
   ~JsonText();
 
   [[nodiscard]] JsonValue root() const;

@@ -23,6 +23,8 @@ class KeptFile {
     std::swap(status_, other.status_);
     return *this;
   }
+  KeptFile(const KeptFile&) = delete;
+  KeptFile& operator=(const KeptFile&) = delete;
   ~KeptFile() {
     if (const int file = number(); file >= 0) ::close(file);
   }

@@ -36,6 +36,8 @@ class Region {
     swap(other);
     return *this;
   }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
   ~Region();
 
   /// Opens a file for a region of this process: others may be told of it before its size is known. If it

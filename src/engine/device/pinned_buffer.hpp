@@ -25,6 +25,8 @@ class PinnedBuffer {
     swap(other);
     return *this;
   }
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
   ~PinnedBuffer();
 
   [[nodiscard]] std::byte* data() const { return memory_.data; }

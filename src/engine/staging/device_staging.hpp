@@ -27,6 +27,9 @@ namespace stretto {
 /// place at the beginning of a longer input.
 class DeviceStaging final : public SegmentCopies {
  public:
+  DeviceStaging() = default;
+  DeviceStaging(const DeviceStaging&) = delete;
+  DeviceStaging& operator=(const DeviceStaging&) = delete;
   ~DeviceStaging() override;
 
   /// nullptr: its copies are not observed.

@@ -10,6 +10,9 @@ namespace stretto {
 /// that advance it.
 class Outstanding {
  public:
+  Outstanding() = default;
+  Outstanding(const Outstanding&) = delete;
+  Outstanding& operator=(const Outstanding&) = delete;
   virtual ~Outstanding() = default;
 
   /// Advances it as far as possible without waiting. Returns whether anything happened. Thread-safe.
