@@ -14,7 +14,7 @@ inline constexpr std::string_view rule_text = R"rule(
 # The first row of a section that holds decides. If none does, the MPI library carries out the call. The
 # conditions beside a section's name hold for all of its rows. They compare
 #
-#   bytes, block         of the whole message; bytes / ranks, of which some algorithms have a round each
+#   bytes, block         of the whole message; bytes / ranks: some algorithms have a round for each block
 #   ranks, nodes, cache  cache: ranks on the emptiest last-level cache
 #   ppn, min-ppn         ranks on the fullest and on the emptiest node
 #   ppn*block            what a rank sends to another node in an alltoall; ppn*ppn*block: what a node sends
