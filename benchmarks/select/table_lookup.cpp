@@ -22,8 +22,8 @@ std::string text_of_table(int shapes, int rows, const std::string& spec = "ring:
   std::string text = R"({"format": "stretto-table", "version": 1, "mpi": "MPICH 4.0.2", "shapes": [)";
   for (int i = 0; i < shapes; ++i) {
     text += (i == 0 ? "" : ",") + std::string("{\"nodes\": ") + std::to_string(1 << i) + ", \"ppn\": 2";
-    for (const Face face : faces) {
-      text += ", \"" + name_of(Collective::allreduce, face) + "\": [";
+    for (const Form form : forms) {
+      text += ", \"" + name_of(Collective::allreduce, form) + "\": [";
       for (int row = 0; row < rows; ++row) {
         text += (row == 0 ? "" : ",") + std::string("{\"from\": ") +
                 std::to_string(row == 0 ? 0 : 64ULL << row) + ", \"spec\": \"" +
@@ -50,7 +50,7 @@ void choose_by(benchmark::State& state, const std::string& text, int rows) {
   const std::vector<std::size_t> all = sizes(rows);
   std::size_t i = 0;
   for (auto _ : state) {
-    const Table::Row* row = shape->find(Collective::allreduce, Face::blocking, all[i++ % all.size()]);
+    const Table::Row* row = shape->find(Collective::allreduce, Form::blocking, all[i++ % all.size()]);
     Spec spec = row->spec;
     benchmark::DoNotOptimize(spec);
   }

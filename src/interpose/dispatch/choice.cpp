@@ -74,18 +74,18 @@ std::optional<Choice> of_library(const Question& asked) {
   return traits.bytes == 0 && !may_be_empty ? std::optional(Choice{}) : std::nullopt;
 }
 
-std::optional<Choice> of_user(const Question& asked) {
+std::optional<Choice> of_settings(const Question& asked) {
   const std::optional<Spec>& wanted = wanted_spec(asked.traits, asked.forced);
   if (!wanted) return std::nullopt;
   const std::string misfit = find_misfit(*wanted, asked.traits, asked.state.topology());
-  if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::user};
+  if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::forced};
   const Spec instead = asked.is_reproducible() ? choose_by_rule(asked) : Spec{};
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
                           (session.settings.strict   ? "the call fails (STRETTO_STRICT)"
                            : asked.is_reproducible() ? to_string(instead) + " is used"
                                                      : "the MPI default is used"));
   if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};
-  return Choice{.spec = instead, .source = Source::user};
+  return Choice{.spec = instead, .source = Source::forced};
 }
 
 /// Empty, too, if the table's row cannot serve this call.
@@ -117,7 +117,7 @@ bool may_be_cut(const Question& asked) {
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced) {
   const Question asked{.state = state, .traits = traits, .form = form, .forced = forced};
-  for (const auto source : {of_library, of_user, of_table, of_rule}) {
+  for (const auto source : {of_library, of_settings, of_table, of_rule}) {
     std::optional<Choice> choice = source(asked);
     if (!choice) continue;
     if (choice->spec.is_native() && !may_be_cut(asked)) choice->spec = {};

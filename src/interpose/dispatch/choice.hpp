@@ -14,10 +14,10 @@
 namespace stretto {
 
 /// Whose choice a spec is. What was learnt, and what a model expects, replaces that of a table or of the
-/// rule: consider() in online.hpp.
+/// rule: try_learning() in online.hpp.
 enum class Source : std::uint8_t {
   library,  // only the MPI library can carry the call out
-  user,     // a spec is forced
+  forced,   // the user names it
   table,
   rule,
   none,  // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)

@@ -215,7 +215,7 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
 }
 
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits, const Choice& choice) {
-  if (choice.source == Source::user || choice.source == Source::none) return std::nullopt;
+  if (choice.source == Source::forced || choice.source == Source::none) return std::nullopt;
   if (may_race(state, traits, choice)) {
     const Race& race = state.learners().short_race(traits);
     return race.winner() == Race::Side::defender ? std::optional(Spec{}) : std::nullopt;
