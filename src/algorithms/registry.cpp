@@ -87,7 +87,7 @@ Task task_of(const Recipe& recipe, const Topology& topology, int root) {
 Schedule build(const Recipe& recipe, const Topology& topology, int root, int rank) {
   const Collective collective = recipe.algorithm->collective;
   if (topology.ranks() == 1 && is_reduction(collective) && !is_scan(collective)) {
-    return Schedule(1, rank, 1).copy(output(0), input(0)).end_round();
+    return Schedule(1, rank, 1).copy(output(0), input(0)).end_round();  // what it brings is the result
   }
   return recipe.algorithm->build(task_of(recipe, topology, root), rank);
 }
