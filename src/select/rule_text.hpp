@@ -180,7 +180,8 @@ alltoallv nodes>1 block>=4*gathered -> linear:radix=3
 
 [reproducible]
 # Only algorithms that compute the fixed tree. Pairwise sends the fewest bytes for any p, in many rounds. But
-# if a node has several ranks, each sends these bytes over its link.
+# if a node has several ranks, each sends these bytes over its link. No figure here is a derived one, so that
+# bits stay as they are.
 allreduce bytes<8KiB -> recursive_doubling
 allreduce ppn=1 bytes>=32KiB -> pairwise:segment_bytes={16KiB*ranks}
 reduce bytes<8KiB -> binomial

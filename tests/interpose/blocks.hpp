@@ -176,7 +176,7 @@ class BlocksCall {
                             in.type, recvbuf, out.count, out.type, root, comm);                            \
       break;                                                                                               \
     default:                                                                                               \
-      break;                                                                                               \
+      CHECK(false, "no call in blocks");                                                                   \
   }
 #if MPI_VERSION >= 4
     if (own_.large) {

@@ -49,7 +49,8 @@ inline constexpr auto called_functions = [] {
 inline std::vector<MpiFunction> functions_named(std::string_view name) {
   if (name == "all") return {called_functions.begin(), called_functions.end()};
   const auto found = stretto::find_mpi_function(name);
-  CHECK(found.has_value(), "no collective is called " + std::string(name));
+  CHECK(found.has_value() && std::ranges::find(called_functions, *found) != called_functions.end(),
+        "no collective that tests call is called " + std::string(name));
   return {*found};
 }
 

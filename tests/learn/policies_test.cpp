@@ -46,19 +46,22 @@ const std::vector<Policy>& all_policies() {
 /// Time passes by the calls alone. The time of all calls grows and shrinks slowly, by `drift`.
 class World {
  public:
-  World(double noise, double drift, unsigned seed) : noise_(noise), drift_(drift), random_(seed) {}
+  World(double noise, double drift, unsigned seed, double late = 0)
+      : noise_(noise), drift_(drift), late_(late), random_(seed) {}
 
   /// The seconds of a call, as one rank measures them.
   double call(double cost) {
     const double weather = 1 + drift_ * std::sin(2 * std::numbers::pi * now_ / period);
     now_ += cost;
-    return cost * weather * std::exp(noise_ * normal_(random_));
+    const double lateness = std::bernoulli_distribution(late_)(random_) ? 3 : 1;
+    return cost * weather * lateness * std::exp(noise_ * normal_(random_));
   }
 
  private:
   static constexpr double period = 100;
   double noise_;
   double drift_;
+  double late_;  // the share of calls that take three times as long
   std::mt19937 random_;
   std::normal_distribution<double> normal_;
   double now_ = 0;
@@ -96,12 +99,12 @@ Ended run(const Policy& policy, double defender, double challenger, World& world
 }
 
 /// How many of a hundred trials the challenger wins, at random costs of this ratio.
-int wins(const Policy& policy, double ratio, double noise, double drift) {
+int wins(const Policy& policy, double ratio, double noise, double drift, double late = 0) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> magnitude(-6, 0);
   int won = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
-    World world(noise, drift, seed);
+    World world(noise, drift, seed, late);
     const double defender = std::pow(10, magnitude(random));
     won += run(policy, defender, ratio * defender, world).verdict == Verdict::challenger ? 1 : 0;
   }
@@ -143,6 +146,8 @@ TEST(Policies, AFasterChallengerWins) {
     EXPECT_GE(wins(policy, 0.5, 0.05, 0), 99) << policy.name;
     EXPECT_GE(wins(policy, 0.7, 0.05, 0.1), 95) << policy.name;
     EXPECT_EQ(wins(policy, 0.85, 0, 0), 100) << policy.name;
+    // Of three ranks, one is late in each tenth call.
+    EXPECT_GE(wins(policy, 0.5, 0.05, 0, 1.0 / 30), 75) << policy.name << " with late ranks";
   }
 }
 

@@ -112,6 +112,24 @@ TEST(Trial, ARematchCountsCallsThatAreSlowNowAndThen) {
   EXPECT_EQ(fight(Trial(policies::rematch), seconds).verdict, challenger);
 }
 
+/// Not even where half of the pairs of turns speak against it for some time.
+TEST(Trial, OneLateTurnDoesNotEndADuel) {
+  // Two calls in a row of the second turn that counts are late.
+  const auto seconds = [](bool by_challenger, int n) {
+    return !by_challenger ? 0.001 : n == 4 || n == 5 ? 0.002 : 0.0006;
+  };
+  EXPECT_EQ(fight(Trial(policies::duel), seconds).verdict, challenger);
+  EXPECT_EQ(fight(Trial(policies::duel_with_native), seconds).verdict, challenger);
+}
+
+TEST(Trial, WithoutAnAgreementTheDefenderGoesOn) {
+  Trial duel(policies::duel);
+  while (!duel.wants_agreement()) duel.count(0.01);
+  EXPECT_EQ(duel.next(), Side::defender);
+  duel.count(0.01);
+  EXPECT_TRUE(duel.wants_agreement());
+}
+
 TEST(Trial, WhatIsSetUpAndALateRankAreNoLosses) {
   Trial duel(policies::duel);
   for (const double one : {0.01, 0.5, 0.01, 0.012}) duel.count(one);

@@ -105,7 +105,10 @@ HeldBlocks touched_by(const ProgramCall& asked, int rank) {
   // A broadcast reads its buffer on the root and writes it on the others.
   if (asked.function == MpiFunction::bcast && rank == asked.root) return {Held::all, Held::none};
   HeldBlocks touched = held_blocks(asked.collective(), rank, asked.root);
-  if (asked.in_place()) touched.output = std::max(touched.input, touched.output);
+  // Only where MPI_IN_PLACE means something. (Rank 0 of an exscan gets nothing, and gives what is there.)
+  const bool is_first_of_exscan = asked.collective() == Collective::exscan && rank == 0;
+  if (asked.in_place() && (touched.output != Held::none || is_first_of_exscan))
+    touched.output = std::max(touched.input, touched.output);
   return touched;
 }
 

@@ -50,7 +50,8 @@ std::shared_ptr<LearningCall> race_by_lengths(const std::shared_ptr<Communicator
                                               const CallTraits& traits, std::size_t private_bytes,
                                               MPI_Comm comm, Choice& choice);
 
-/// Whether a call inside a node is so short that it takes less time than finding out who is faster.
+/// Whether a call inside a node, or a barrier, is so short that it takes less time than finding out who is
+/// faster.
 bool is_short(const Communicator& state, const CallTraits& traits);
 
 /// Whether a race decides about a call, if the choice is not `native`.

@@ -2,7 +2,6 @@
 // Races of blocking calls (learn/races/race.hpp): those too short for a learner, and those whose lengths only
 // two ranks know.
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "interpose/dispatch/agreement.hpp"

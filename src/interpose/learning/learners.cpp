@@ -35,12 +35,15 @@ bool Learners::wants_agreement_on_races() {
 }
 
 Spec Learners::decided_for_another_root(const CallTraits& kind) const {
-  for (const auto& [other, learned] : learners_) {
-    CallTraits from_this_root = other;
+  const CallTraits first{.collective = kind.collective, .bytes = kind.bytes, .commutative = false};
+  for (auto other = learners_.lower_bound(first); other != learners_.end(); ++other) {
+    CallTraits from_this_root = other->first;
+    if (from_this_root.collective != kind.collective || from_this_root.bytes != kind.bytes) break;
     from_this_root.root = kind.root;
     if (from_this_root != kind) continue;
-    if (const auto outcome = learned.learner.outcome()) return outcome->spec;
-    if (learned.known) return *learned.known;
+    const auto& [learner, known] = other->second;
+    if (const auto outcome = learner.outcome()) return outcome->spec;
+    if (known) return *known;
   }
   return {};
 }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/background_race.hpp"

@@ -71,9 +71,8 @@ Floors lowest_floors() {
       const auto i = static_cast<std::size_t>(form);
       lower(lowest.choice.at(i), floors.choice.at(i));
     }
-    lower(lowest.comparison, floors.comparison);
   };
-  // A pair has the lowest floor inside a node.
+  // A pair has other floors inside a node than more ranks have.
   if (session.topology.max_ppn > 1) consider(floors_inside_node(2));
   if (session.topology.nodes > 1) consider(floors_between_nodes());
   return lowest;

@@ -28,7 +28,7 @@ struct Floors {
 /// The floors of communicators of one node with so many ranks, and of those of several nodes.
 Floors floors_inside_node(int ranks);
 Floors floors_between_nodes();
-/// The lowest ones of all communicators that this job can have.
+/// The lowest choice floors of all communicators that this job can have.
 Floors lowest_floors();
 
 }  // namespace stretto

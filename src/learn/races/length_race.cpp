@@ -8,7 +8,11 @@
 namespace stretto {
 
 void LengthRace::count(double bytes, double seconds) {
-  if (race_.quiet() == 0) return race_.count(seconds, bytes);
+  if (race_.quiet() == 0) {
+    // If the ranks could not agree on lengths, they will try again.
+    if (looked_.empty()) race_.count(seconds, bytes);
+    return;
+  }
   looked_.push_back(bytes);
   race_.pass();
 }

@@ -4,8 +4,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <span>
+#include <cstdint>
 
 #include "learn/races/rest.hpp"
 #include "learn/races/trial.hpp"
@@ -26,7 +25,11 @@ inline constexpr double telling_seconds = 0.002;
 using DuelStages = std::array<Stage, 4>;
 
 inline constexpr DuelStages duel = {{
-    {.turns = "DCdc", .wins_below = 0.8, .wins_from = telling_seconds, .loses_above = 1.5},
+    {.turns = "DCdc",
+     .wins_below = 0.8,
+     .wins_from = telling_seconds,
+     .loses_above = 1.5,
+     .loses_above_if_short = 2.5},
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
     {.turns = "cd", .calls = 2, .wins_below = 0.8, .most_lost = 0, .loses_above = 1.1},
     // One-sided error probability 5 %.
@@ -35,7 +38,11 @@ inline constexpr DuelStages duel = {{
 
 /// `native` challenges a choice that was measured: that stays only if it seems as fast.
 inline constexpr DuelStages duel_with_native = {{
-    {.turns = "DCdc", .wins_below = 0.8, .wins_from = telling_seconds, .loses_above = 1.5},
+    {.turns = "DCdc",
+     .wins_below = 0.8,
+     .wins_from = telling_seconds,
+     .loses_above = 1.5,
+     .loses_above_if_short = 2.5},
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
     {.turns = "cd", .calls = 2, .wins_below = 0.97, .most_lost = 0, .loses_above = 1.1},
     {.turns = "dccd", .calls = 2, .wins_below = 0.97},
@@ -44,7 +51,7 @@ inline constexpr DuelStages duel_with_native = {{
 /// A rematch checks what was decided. There are many, so one needs more evidence, and a challenger is dropped
 /// as soon as it is not faster.
 inline constexpr DuelStages rematch = {{
-    {.turns = "DCdc", .loses_above = 1.15},
+    {.turns = "DCdc", .loses_above = 1.15, .loses_above_if_short = 1.5},
     {.turns = "dc", .calls = 4, .counts = Stage::Counts::others, .loses_above = 1},
     {.turns = "cd",
      .calls = 4,
@@ -57,7 +64,7 @@ inline constexpr DuelStages rematch = {{
 
 /// `native` gets a fair trial: no call may be slower than by it.
 inline constexpr DuelStages rematch_with_native = {{
-    {.turns = "DCdc", .loses_above = 1.5},
+    {.turns = "DCdc", .loses_above = 1.5, .loses_above_if_short = 2.5},
     {.turns = "dc", .calls = 4, .counts = Stage::Counts::others, .loses_above = 1.25},
     {.turns = "cd",
      .calls = 4,
@@ -91,8 +98,8 @@ inline constexpr Rest::Limits rest_of_short_calls{
 /// Calls whose lengths only pairs of ranks know. Turns of three and four calls, of which the first one does
 /// not count.
 inline constexpr std::array<Stage, 2> private_lengths = {{
-    {.turns = "DddCccCccDdd", .loses_above = 1.5},
-    {.turns = "DdddCcccCcccDdddDdddCcccCcccDdddDdddCcccCcccDddd", .wins_below = 0.97},
+    {.turns = "DddCccCccDdd", .by_bytes = true, .loses_above = 1.5},
+    {.turns = "DdddCcccCcccDdddDdddCcccCcccDdddDdddCcccCcccDddd", .by_bytes = true, .wins_below = 0.97},
 }};
 inline constexpr Rest::Limits rest_of_private_lengths{
     .share = 0.005, .first = 128, .longest = std::uint64_t{1} << 16, .most = std::uint64_t{1} << 16};
@@ -102,10 +109,10 @@ inline constexpr std::array<Stage, 1> background = {{
     {.turns = "CCDDddccccddddcc", .wins_below = 0.97, .most_lost = 7},
 }};
 
-/// Ways to write long messages into shared memory. It must be faster in two stages.
-inline constexpr std::array<Stage, 2> streaming = {{
-    {.turns = "DCdcdc", .loses_above = 0.96},
-    {.turns = "cdcdcd", .wins_below = 0.96, .most_lost = 8},
+/// Ways to write long messages into shared memory. All ranks make as many calls, so that they try another way
+/// at the same time. One-sided error probability 5 %.
+inline constexpr std::array<Stage, 1> streaming = {{
+    {.turns = "DCdcdcdcdcdc", .wins_below = 0.96, .most_lost = 4, .most_lost_if_plain = 9},
 }};
 inline constexpr Rest::Limits rest_of_streaming{.share = 0.01, .first = 64, .longest = 1024, .most = 100'000};
 

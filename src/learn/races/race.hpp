@@ -10,7 +10,7 @@
 
 namespace stretto {
 
-/// A trial that is repeated, more and more seldom; so seldom that the calls of the side that loses cost a
+/// A trial that is repeated, more and more seldom; so seldom that the calls of a challenger that loses cost a
 /// small share of all calls. Between two trials the winner makes all calls, and nothing is measured.
 ///
 /// Its decisions depend only on the number of calls and on what the ranks have agreed on.

@@ -12,9 +12,7 @@
 namespace stretto {
 namespace {
 
-/// Of calls this short, a single one says little: it has to be slower by this factor more to lose by it.
-constexpr double very_short_seconds = 0.0005;
-constexpr double doubt = 5.0 / 3;
+constexpr double short_seconds = 0.0005;
 /// A challenger that takes less than this multiple of the defender's time is plainly faster.
 constexpr double plainly_faster = 0.8;
 
@@ -51,6 +49,7 @@ Trial::Trial(std::span<const Stage> stages, Side first) : stages_(stages), first
 }
 
 Trial::Side Trial::side_of(std::size_t turn) const {
+  if (turn >= stage().turns.size()) return Side::defender;
   const bool is_challengers = std::tolower(stage().turns[turn]) == 'c';
   const bool is_exchanged = stage_ == 0 && first_ == Side::challenger;
   return is_challengers != is_exchanged ? Side::challenger : Side::defender;
@@ -78,7 +77,7 @@ void Trial::count(double seconds, double bytes) {
 
 std::vector<double> Trial::figures() const {
   std::vector<double> all = seconds_;
-  all.insert(all.end(), bytes_.begin(), bytes_.end());
+  if (stage().by_bytes) all.insert(all.end(), bytes_.begin(), bytes_.end());
   return all;
 }
 
@@ -91,7 +90,7 @@ Trial::Verdict Trial::agree(std::span<const double> agreed) {
     // A clock that jumps measures nothing.
     if (!(agreed[turn] > 0)) continue;
     const bool is_measure = std::islower(stage().turns[turn]) != 0;
-    const int magnitude = agreed.size() > turns ? magnitude_of(agreed[turns + turn]) : 0;
+    const int magnitude = stage().by_bytes ? magnitude_of(agreed[turns + turn]) : 0;
     calls.turns.push_back({magnitude, agreed[turn], is_measure});
   }
   const Verdict verdict = judge();
@@ -159,23 +158,21 @@ Trial::Verdict Trial::judge() const {
   const double now = ratio();
   const Verdict otherwise = is_last() ? Verdict::defender : Verdict::open;
   if (!(now > 0)) return otherwise;
-  const auto allowed_in = [now](const Stage& stage) {
-    const bool is_plain = now < plainly_faster && stage.most_lost_if_plain > 0;
-    return is_plain ? stage.most_lost_if_plain : stage.most_lost;
-  };
   // One measure of each side says little, so turns that set things up count as well.
   const bool is_single = has_one_measure(of(Side::defender).turns);
   const std::size_t lost = lost_pairs();
   const double usual = time_of(Side::defender);
   const double at_worst = is_single ? compare(best_of, worst_of) : now;
-  if (at_worst < stage().wins_below && usual >= stage().wins_from && lost <= allowed_in(stage()))
+  if (at_worst < stage().wins_below && usual >= stage().wins_from &&
+      lost <= stage().may_lose(now < plainly_faster)) {
     return Verdict::challenger;
-  // It cannot win any more.
-  if (lost > allowed_in(stages_.back())) return Verdict::defender;
+  }
+  // It cannot win any more, even if it proves to be plainly faster.
+  if (lost > stages_.back().may_lose(true)) return Verdict::defender;
   // One late call does not make it slower.
   const double at_best = compare(best_of, best_of);
-  const bool says_little = is_single && stage().calls == 1 && usual < very_short_seconds;
-  const double most = stage().loses_above * (says_little ? doubt : 1);
+  const bool is_short = usual < short_seconds && stage().loses_above_if_short > 0;
+  const double most = is_short ? stage().loses_above_if_short : stage().loses_above;
   return at_best > most && (is_single || now > most) ? Verdict::defender : otherwise;
 }
 

@@ -24,6 +24,8 @@ struct Stage {
   };
   int calls = 1;  // in a row, of a turn
   Counts counts = Counts::least;
+  /// Whether calls have several lengths, so that only those of the same magnitude are compared.
+  bool by_bytes = false;
 
   static constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
   static constexpr double never = std::numeric_limits<double>::infinity();
@@ -39,6 +41,12 @@ struct Stage {
   /// It loses if it takes more than this multiple, and its best turn, too. In the last stage it loses unless
   /// it wins.
   double loses_above = never;
+  /// The same of calls below 0.5 ms, of which a single one says little. 0: as above.
+  double loses_above_if_short = 0;
+
+  [[nodiscard]] std::size_t may_lose(bool is_plain) const {
+    return is_plain && most_lost_if_plain > 0 ? most_lost_if_plain : most_lost;
+  }
 };
 
 /// Compares two ways to carry calls out, in the calls that the program makes anyway: the defender, which is
@@ -65,17 +73,17 @@ class Trial {
 
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const { return side_of(turn_); }
-  /// The side of a turn of the stage.
+  /// The side of a turn of the stage. After the last one, until the ranks have agreed, it is the defender's.
   [[nodiscard]] Side side_of(std::size_t turn) const;
-  /// `bytes`: where the calls of a trial have several lengths, only those of the same magnitude are compared.
+  /// `bytes`: if the stage compares by them.
   void count(double seconds, double bytes = 0);
 
   /// Whether the calls of a stage have been made: times must be agreed on before the next call.
   [[nodiscard]] bool wants_agreement() const { return turn_ == stage().turns.size(); }
-  /// What this rank has measured in the stage: the seconds of each turn, and then the bytes of each.
+  /// What this rank has measured in the stage: the seconds of each turn, and then, if the stage compares by
+  /// them, the bytes of each.
   [[nodiscard]] std::vector<double> figures() const;
   /// `agreed`: the greatest figures of all ranks, or those of this rank if others need not decide alike.
-  /// Without the bytes, all turns are compared.
   Verdict agree(std::span<const double> agreed);
 
   /// The time of the challenger as a multiple of the defender's; 0: not known.
