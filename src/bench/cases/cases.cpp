@@ -123,7 +123,7 @@ std::size_t Role::count_of(Held held) const noexcept {
 }
 
 std::size_t Role::input_count() const noexcept {
-  if (collective_of(collective) == Collective::barrier) return 0;
+  if (collective == Collective::barrier) return 0;
   // In place, the root of a scatter gives its input and keeps its block there.
   if (calls_in_place() && !is_scatter(collective)) return 0;
   return count_of(held_blocks(collective_of(collective), rank, root).input);
