@@ -64,8 +64,8 @@ CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& t
 /// The built-in rule with other figures. Whoever varies them asks for many choices by the same ones.
 const RuleTable& rule_with(const RuleFigures& changed) {
   if (changed.empty()) return built_in_rule();
-  static RuleFigures& figures = make_immortal<RuleFigures>();
-  static RuleTable& rule = make_immortal<RuleTable>();
+  static auto& figures = make_immortal<RuleFigures>();
+  static auto& rule = make_immortal<RuleTable>();
   if (figures != changed) {
     rule = read_rule(rule_text, changed);
     figures = changed;
