@@ -24,12 +24,14 @@ inline constexpr double telling_seconds = 0.002;
 
 using DuelStages = std::array<Stage, 4>;
 
+inline constexpr Stage first_calls{.turns = "DCdc",
+                                   .wins_below = 0.8,
+                                   .wins_from = telling_seconds,
+                                   .loses_above = 1.5,
+                                   .loses_above_if_short = 2.5};
+
 inline constexpr DuelStages duel = {{
-    {.turns = "DCdc",
-     .wins_below = 0.8,
-     .wins_from = telling_seconds,
-     .loses_above = 1.5,
-     .loses_above_if_short = 2.5},
+    first_calls,
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
     {.turns = "cd", .calls = 2, .wins_below = 0.8, .most_lost = 0, .loses_above = 1.1},
     // One-sided error probability 5 %.
@@ -38,11 +40,7 @@ inline constexpr DuelStages duel = {{
 
 /// `native` challenges a choice that was measured: that stays only if it seems as fast.
 inline constexpr DuelStages duel_with_native = {{
-    {.turns = "DCdc",
-     .wins_below = 0.8,
-     .wins_from = telling_seconds,
-     .loses_above = 1.5,
-     .loses_above_if_short = 2.5},
+    first_calls,
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
     {.turns = "cd", .calls = 2, .wins_below = 0.97, .most_lost = 0, .loses_above = 1.1},
     {.turns = "dccd", .calls = 2, .wins_below = 0.97},
