@@ -24,7 +24,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 3
+#define STRETTO_GROUP_INTERFACE 4
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
@@ -65,6 +65,31 @@ const char* stretto_error(void);
  * status other than 0, or a work was given up, the job is ended instead, since other ranks may wait for
  * this one. Fails if there is no MPI library, or if MPI was initialized without MPI_THREAD_MULTIPLE. */
 int stretto_begin(void);
+
+/* A store of the framework through which ranks find each other: short values, each under a key
+ * (torch.distributed's Store). Both functions return -1 on failure. */
+typedef struct stretto_store {
+  void* of;
+  int (*set)(void* of, const char* key, const void* value, size_t bytes);
+  /* Waits for the key. Writes at most `capacity` bytes of its value, and returns the number of all. */
+  long (*get)(void* of, const char* key, void* value, size_t capacity);
+} stretto_store;
+
+/* Begins without MPI: messages between nodes go through sockets of Stretto's own. Collective over `ranks`
+ * ranks, which have the same store. No other job may have used its keys. The store is not used after the call.
+ * `host`: that of the store's server, by name or address, or NULL. It tells which interface leads to the other
+ * ranks, unless STRETTO_INTERFACE or GLOO_SOCKET_IFNAME names one. Fails if a rank does not come within
+ * `seconds`, or if this process uses Stretto with MPI. */
+int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host, double seconds);
+/* Ends what stretto_begin_by_store() began, and waits for no other rank, but at most `seconds` until what was
+ * sent has left. All groups must have been freed. After that, the process may begin again. */
+int stretto_end(double seconds);
+/* For a job without MPI: makes all its works fail with this reason (one line), here and soon on all other
+ * ranks, since what is in flight can neither end nor be taken back. The buffers of works that have ended so are
+ * free. Nothing more can be started until the job ends; then it may begin again. With MPI: no effect. */
+void stretto_fail(const char* reason);
+/* Returns why the job can start nothing more (a rank has died, or stretto_fail()), or NULL. */
+const char* stretto_failure(void);
 
 /* The rank of this process and the number of ranks, in the job and on its node. */
 typedef struct stretto_place {
