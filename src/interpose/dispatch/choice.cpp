@@ -11,6 +11,7 @@ namespace stretto {
 
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
+  if (spec.is_native() && !mpi.has_library()) return "is not possible: the job has no MPI library";
   if (spec.is_native()) {
     const bool is_cut = is_cut_by_library(traits.collective) && !traits.has_unequal_blocks;
     if (!spec.is_pass_through() && !is_cut) {
@@ -79,11 +80,12 @@ std::optional<Choice> of_settings(const Question& asked) {
   if (!wanted) return std::nullopt;
   const std::string misfit = find_misfit(*wanted, asked.traits, asked.state.topology());
   if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::forced};
-  const Spec instead = asked.is_reproducible() ? choose_by_rule(asked) : Spec{};
+  const bool needs_own = asked.is_reproducible() || session.must_avoid_library(asked.form);
+  const Spec instead = needs_own ? choose_by_rule(asked) : Spec{};
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
-                          (session.settings.strict   ? "the call fails (STRETTO_STRICT)"
-                           : asked.is_reproducible() ? to_string(instead) + " is used"
-                                                     : "the MPI default is used"));
+                          (session.settings.strict ? "the call fails (STRETTO_STRICT)"
+                           : needs_own             ? to_string(instead) + " is used"
+                                                   : "the MPI default is used"));
   if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};
   return Choice{.spec = instead, .source = Source::forced};
 }
