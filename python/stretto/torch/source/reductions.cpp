@@ -27,6 +27,7 @@ void check_reduce_scatter(const at::Tensor& output, const at::Tensor& input, int
 }  // namespace
 
 ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  if (is_for_other(tensors)) return other().allreduce(tensors, options);
   at::Tensor tensor = only_tensor(tensors, "allreduce");
   const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
@@ -49,7 +50,8 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::
 }
 
 ProcessGroup::WorkPointer ProcessGroup::allreduce_sparse(Tensors& tensors,
-                                                         const c10d::AllreduceOptions& /*options*/) {
+                                                         const c10d::AllreduceOptions& options) {
+  if (has_other()) return other().allreduce_sparse(tensors, options);
   only_tensor(tensors, "allreduce");
   throw std::runtime_error("stretto: allreduce of a sparse tensor; make it dense first");
 }
