@@ -106,6 +106,7 @@ bool is_certain = false;  // that the program calls it
 }  // namespace
 
 void* mpi_symbol(const char* name) {
+  if (!mpi.has_library()) return mpi.own_symbol(name);
   assert(library != nullptr);
   return library == nullptr ? nullptr : dlsym(library, name);
 }
@@ -116,12 +117,16 @@ void* mpi_variable(const char* name) {
 }
 
 void* any_mpi_symbol(const char* name) {
+  if (!mpi.has_library()) {
+    if (void* own = mpi.own_symbol(name)) return own;
+  }
   if (library != nullptr) return mpi_symbol(name);
   const std::optional<Library> found = find_library();
   return found ? dlsym(found->handle.get(), name) : nullptr;
 }
 
 std::string load_mpi(const void* function) {
+  if (!mpi.has_library()) return {};
   // A process may load several, and only one of them is initialized.
   is_certain = is_certain || is_initialized(library);
   if (is_certain) return {};

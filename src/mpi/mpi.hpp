@@ -84,6 +84,16 @@ struct InterfaceTraits {
   /// The same of handles that the program has made.
   bool (*may_be_user_op)(MPI_Op) = nullptr;
   bool (*may_be_user_datatype)(MPI_Datatype) = nullptr;
+  // Of a job without MPI (mpi/own_network.hpp), and otherwise nullptr:
+  /// Returns what mpi_symbol() does.
+  void* (*own_symbol)(const char*) = nullptr;
+  /// Returns why all messages fail, or nullptr.
+  const char* (*failure)() = nullptr;
+  /// Makes them fail, on all ranks.
+  void (*fail)(const char* reason) = nullptr;
+
+  /// Whether there is a library to which the program's collectives can be left.
+  [[nodiscard]] bool has_library() const { return own_symbol == nullptr; }
 };
 
 /// The functions and constants of the MPI library in this process.

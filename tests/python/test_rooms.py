@@ -24,6 +24,7 @@ CPP_ROOMS = (
         "threads",
         "transport",
         "progress",
+        "sockets",
         "topology",
         "schedule",
         "algorithms",

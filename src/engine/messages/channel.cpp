@@ -57,6 +57,16 @@ std::string ChannelPool::open(int most_tag) {
 void ChannelPool::close() {
   const std::lock_guard lock(mutex_);
   is_open_ = false;
+  if (mpi.has_library()) take_in_last_releases();
+  remove_sent();
+  mpi.Comm_free(&comm_);
+  mpi.Comm_free(&self_messages.comm);
+  returned_.clear();
+  in_use_.clear();
+  taken_in_ = 0;
+}
+
+void ChannelPool::take_in_last_releases() {
   // Non-blocking: a library that spins while it waits takes long if ranks outnumber cores.
   int expected = 0;
   const std::vector<int> one_each(sent_to_.size(), 1);
@@ -80,8 +90,6 @@ void ChannelPool::close() {
     mpi.Test(&request, &have_all_come, mpi.status_ignore);
     backoff.wait();
   }
-  mpi.Comm_free(&comm_);
-  mpi.Comm_free(&self_messages.comm);
 }
 
 int ChannelPool::tags_for(int most_tag, int ranks) {

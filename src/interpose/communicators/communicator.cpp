@@ -285,6 +285,7 @@ bool Communicator::library_tolerates_faults() {
 }
 
 bool Communicator::is_revoked() const {
+  if (mpi.failure != nullptr) return mpi.failure() != nullptr;
   using IsRevoked = int(MPI_Comm, int*);
   static auto* const ask = library_tolerates_faults()
                                ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked"))

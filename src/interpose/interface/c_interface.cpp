@@ -23,7 +23,7 @@ namespace {
 template <typename Work>
 int answer(const Work& work) {
   return without_exceptions([&]() -> int {
-    if (!session.active) load_mpi();
+    if (!session.serves_program) load_mpi();
     return work();
   });
 }
@@ -38,7 +38,7 @@ int by_spec(MpiFunction function, const char* text, MPI_Comm comm, Way way, cons
       spec = parse_spec(collective_of(function), text);
     } catch (const SpecError& error) {
       complain_once_on_rank_0(error.what());
-      if (session.active) mpi.Comm_call_errhandler(comm, mpi.err_arg);
+      if (session.serves_program) mpi.Comm_call_errhandler(comm, mpi.err_arg);
       return mpi.err_arg;
     }
     way.forced = &*spec;
@@ -109,7 +109,7 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, RawComm comm, size_t 
     if (!known || spec == nullptr || length < 1) return mpi.err_arg;
     std::string chosen = to_string(Spec{});
     std::shared_ptr<Communicator> state;
-    if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
+    if (session.serves_program && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
         !state->native_only()) {
       if (state->is_young()) state->look_around();
       const CallTraits traits{.collective = known->collective, .bytes = bytes};
@@ -129,7 +129,7 @@ STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size
   return answer([&]() -> int {
     const auto known = find_collective(collective == nullptr ? "" : collective);
     if (!known || spec == nullptr) return mpi.err_arg;
-    if (!session.active) return mpi.err_other;
+    if (!session.serves_program) return mpi.err_other;
     try {
       std::optional<Spec> forced;
       if (std::strcmp(spec, "auto") != 0) forced = parse_spec(*known, spec);
@@ -148,7 +148,7 @@ STRETTO_VISIBLE int stretto_know_operation(RawOp op, RawDatatype datatype, const
     if (type == nullptr || operation == nullptr) return mpi.err_arg;
     const kernels::Function kernel = find_short_kernel(type, operation);
     if (kernel == nullptr) return mpi.err_arg;
-    if (!session.active) return mpi.err_other;
+    if (!session.serves_program) return mpi.err_other;
     const std::optional<Element> element = find_element(datatype, op);
     if (!element || !is_program_operation(op) || element->size != 2 || !element->contiguous()) {
       return mpi.err_arg;
@@ -163,7 +163,7 @@ STRETTO_VISIBLE void* stretto_set_device_stream(void* stream) {
 }
 
 STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {
-  if (!session.active || session.settings.statistics_file.empty()) return 0;
+  if (!session.serves_program || session.settings.statistics_file.empty()) return 0;
   try {
     const std::string text = statistics_text();
     write_text(text, json, length);

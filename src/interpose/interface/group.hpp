@@ -68,6 +68,9 @@ Result without_exceptions(Result failure, const Work& work) {
   }
 }
 
+/// Frees the communicators of groups that nobody holds any more.
+void free_left_communicators();
+
 /// Returns MPI's text of an error code.
 std::string text_of_error(int error);
 

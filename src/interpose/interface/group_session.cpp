@@ -36,22 +36,6 @@ constexpr double longest_end = 1;  // s
 SpinLock left_lock;
 constinit Immortal<std::vector<MPI_Comm>> left_communicators;
 
-void free_left_communicators() {
-  int is_finalized = 0;
-  mpi.Finalized(&is_finalized);
-  if (is_finalized != 0) return;
-  std::vector<MPI_Comm> left;
-  {
-    const std::lock_guard guard(left_lock);
-    left = std::exchange(left_communicators(), {});
-  }
-  for (MPI_Comm comm : left) {
-    const FreeingCommunicator freeing(comm);
-    const BlockedScope elsewhere;
-    mpi.Comm_free(&comm);
-  }
-}
-
 /// Finds a function of MPI as the program would call it, so that Stretto, where it is preloaded, and
 /// tools see the call.
 template <typename Function>
@@ -106,6 +90,22 @@ int initialize() {
 }
 
 }  // namespace
+
+void free_left_communicators() {
+  int is_finalized = 0;
+  mpi.Finalized(&is_finalized);
+  if (is_finalized != 0) return;
+  std::vector<MPI_Comm> left;
+  {
+    const std::lock_guard guard(left_lock);
+    left = std::exchange(left_communicators(), {});
+  }
+  for (MPI_Comm comm : left) {
+    const FreeingCommunicator freeing(comm);
+    const BlockedScope elsewhere;
+    mpi.Comm_free(&comm);
+  }
+}
 
 GroupCommunicator::~GroupCommunicator() {
   const std::lock_guard guard(left_lock);

@@ -312,9 +312,11 @@ std::string Operation::in_world(const std::vector<int>& ranks) const {
 
 void end_job_without(int place, const std::string& call) {
   const auto rank = std::ranges::find(session.memory_places, place) - session.memory_places.begin();
-  complain(this_rank() + ": rank " + std::to_string(rank) + " (process " +
-           std::to_string(session.memory.process(place).pid()) + " of this node) has ended, and " + call +
-           " waits for it; the job ends");
+  const std::string reason = "rank " + std::to_string(rank) + " (process " +
+                             std::to_string(session.memory.process(place).pid()) +
+                             " of this node) has ended, and " + call + " waits for it";
+  if (mpi.fail != nullptr) return mpi.fail(reason.c_str());
+  complain(this_rank() + ": " + reason + "; the job ends");
   end_job(true);
 }
 

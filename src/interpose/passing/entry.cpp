@@ -61,18 +61,18 @@ bool is_of_library(void* function, const char* symbol) {
 }
 
 int report_no_memory() {
-  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_no_mem);
+  if (session.serves_program) mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_no_mem);
   return mpi.err_no_mem;
 }
 
 int refuse_missing(const char* symbol) {
   complain_once_on_rank_0("the MPI library of this process has no " + std::string(symbol));
-  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_unsupported_operation);
+  if (session.serves_program) mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_unsupported_operation);
   return mpi.err_unsupported_operation;
 }
 
 int refuse_count(RawComm comm) {
-  if (session.active) mpi.Comm_call_errhandler(comm, mpi.err_count);
+  if (session.serves_program) mpi.Comm_call_errhandler(comm, mpi.err_count);
   return mpi.err_count;
 }
 

@@ -8,6 +8,7 @@
 // is let through.
 #pragma once
 
+#include <atomic>
 #include <climits>
 #include <new>
 #include <string_view>
@@ -63,6 +64,9 @@ template <typename T>
 using Narrowed = std::conditional_t<std::is_same_v<T, RawCount>, int,
                                     std::conditional_t<std::is_same_v<T, const RawCount*>, const int*, T>>;
 
+/// What the names of functions of a job without MPI begin with.
+constexpr std::string_view own_prefix = "own:";
+
 /// Where calls of one function go on to.
 template <typename Function>
 class Next;
@@ -75,6 +79,7 @@ class Next<int(Arguments...)> {
   Next(const char* symbol, const char* otherwise, const char* narrowed)
       : symbol_(symbol),
         is_pmpi_(std::string_view(symbol).starts_with('P')),
+        serves_(std::string_view(symbol).starts_with(own_prefix) ? &session.active : &session.serves_program),
         function_(reinterpret_cast<Function*>(find_next(symbol, otherwise))) {
     const bool is_missing = function_ == nullptr;
     goes_to_tool_ = !is_pmpi_ && !is_missing && !is_of_library(reinterpret_cast<void*>(function_), symbol);
@@ -92,7 +97,7 @@ class Next<int(Arguments...)> {
   /// Whether a call is Stretto's concern: it serves this process, MPI is initialized, and it has not seen the
   /// call before. Elsewhere everything is passed on unread.
   [[nodiscard]] bool concerns_stretto() const {
-    return session.active.load(std::memory_order_acquire) && !was_handled();
+    return serves_->load(std::memory_order_acquire) && !was_handled();
   }
 
   int operator()(Arguments... arguments) const {
@@ -134,6 +139,7 @@ class Next<int(Arguments...)> {
 
   const char* symbol_;
   bool is_pmpi_;
+  const std::atomic<bool>* serves_;
   Function* function_;
   bool goes_to_tool_ = false;
   NarrowedFunction* narrowed_ = nullptr;

@@ -30,6 +30,8 @@ struct Forced {
 struct Session {
   /// Whether Stretto handles any calls.
   std::atomic<bool> active{false};
+  /// Whether calls of MPI are among them: not in a job without MPI.
+  std::atomic<bool> serves_program{false};
   Settings settings;
   /// The first line of the name that the MPI library gives itself.
   std::string library;
@@ -84,10 +86,11 @@ struct Session {
     return counts_calls() && traits.collective != Collective::barrier;
   }
 
-  /// Whether the rule must not leave a call to the library. With STRETTO_CHECK, a non-blocking call of
+  /// Whether the rule must not leave a call to the library. A job may have none. With STRETTO_CHECK, a non-blocking call of
   /// the library could not wait for its comparison. Persistent collectives of MPICH 4.0.2 never
   /// complete in MPI_Test, and give wrong results when started again (MPI_Allgather_init).
   [[nodiscard]] bool must_avoid_library(Form form) const {
+    if (!mpi.has_library()) return true;
     if (form == Form::persistent && mpi.is(Interface::mpich)) return non_blocking;
     return settings.check && non_blocking && form != Form::blocking;
   }

@@ -104,7 +104,7 @@ void give_up() {
 void end_session() {
   if (!session.active) return;
   drain_outstanding();
-  session.active = false;
+  session.serves_program = session.active = false;
   end_watchdog();
   if (const std::string error = end_trace(); !error.empty()) complain(error);
   if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
@@ -206,6 +206,7 @@ void begin_session(Background background, Participation participation) {
   begin_watchdog();
   end_with_mpi();
   session.active = true;
+  session.serves_program = mpi.has_library();
 }
 
 }  // namespace stretto

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives of the core itself, and what is left of the program's: calls of one rank, or without data.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "faces/sockets/functions.hpp"
+#include "mpi/places.hpp"
+
+namespace stretto::faces::sockets {
+namespace {
+
+using Kind = TreeCall::Kind;
+
+std::span<std::byte> bytes_of(void* data, int count, MPI_Datatype type) {
+  return {static_cast<std::byte*>(data), static_cast<std::size_t>(count) * type->bytes};
+}
+
+void take_input(const void* input, std::span<std::byte> output) {
+  if (input != mpi.in_place && !output.empty()) std::memcpy(output.data(), input, output.size());
+}
+
+TreeCall::Reduce reduction(int count, MPI_Datatype type, MPI_Op op) {
+  return [=](const std::byte* in, std::byte* inout) { Functions::Reduce_local(in, inout, count, type, op); };
+}
+
+int start(std::unique_ptr<TreeCall> call, MPI_Comm comm, MPI_Request* request) {
+  *request = new OpaqueRequest;
+  (*request)->comm = comm;
+  (*request)->call = std::move(call);
+  (*request)->is_active = true;
+  return MPI_SUCCESS;
+}
+
+std::unique_ptr<TreeCall> reduce_to_all(const void* input, void* output, int count, MPI_Datatype type, MPI_Op op,
+                                        MPI_Comm comm) {
+  const auto data = bytes_of(output, count, type);
+  take_input(input, data);
+  return std::make_unique<TreeCall>(*comm, Kind::to_all, 0, data, reduction(count, type, op));
+}
+
+std::unique_ptr<TreeCall> gather_to_all(const void* input, int count, MPI_Datatype type, void* output,
+                                        MPI_Comm comm) {
+  const auto all = static_cast<std::byte*>(output);
+  const std::size_t bytes = static_cast<std::size_t>(count) * type->bytes;
+  auto* own = const_cast<void*>(input == mpi.in_place ? all + static_cast<std::size_t>(comm->rank) * bytes : input);
+  return std::make_unique<TreeCall>(*comm, Kind::gather, 0, bytes_of(own, count, type), TreeCall::Reduce{}, all);
+}
+
+/// A call that no schedule carries out: of one rank, whose output is its input, or without data.
+int finish_at_once(const void* input, void* output, std::size_t bytes, MPI_Comm comm, void* request) {
+  Place<MPI_Request>::of_program(request).store(nullptr);
+  if (bytes == 0) return MPI_SUCCESS;
+  if (comm->size() > 1) return Error::unsupported;
+  if (input != mpi.in_place && input != output) std::memmove(output, input, bytes);
+  return MPI_SUCCESS;
+}
+
+std::size_t bytes_in(int count, MPI_Datatype type) {
+  return static_cast<std::size_t>(count) * type->bytes;
+}
+
+std::size_t bytes_in(const int* counts, MPI_Datatype type, MPI_Comm comm) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < comm->size(); ++i) bytes += bytes_in(counts[i], type);
+  return bytes;
+}
+
+int allreduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/, MPI_Comm comm,
+                      void* request) {
+  return finish_at_once(input, output, bytes_in(count, type), comm, request);
+}
+int reduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/, int /*root*/,
+                   MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(count, type), comm, request);
+}
+int reduce_scatter_at_once(const void* input, void* output, const int* counts, MPI_Datatype type, MPI_Op /*op*/,
+                           MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(counts, type, comm), comm, request);
+}
+int bcast_at_once(void* data, int count, MPI_Datatype type, int /*root*/, MPI_Comm comm, void* request) {
+  return finish_at_once(data, data, bytes_in(count, type), comm, request);
+}
+int equal_blocks_at_once(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
+                         MPI_Datatype /*its*/, MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(count, type), comm, request);
+}
+int rooted_blocks_at_once(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
+                          MPI_Datatype /*its*/, int /*root*/, MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(count, type), comm, request);
+}
+int allgatherv_at_once(const void* input, int /*count*/, MPI_Datatype /*type*/, void* output, const int* counts,
+                       const int* /*places*/, MPI_Datatype its, MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(counts, its, comm), comm, request);
+}
+int alltoallv_at_once(const void* input, const int* /*counts*/, const int* /*places*/, MPI_Datatype /*type*/,
+                      void* output, const int* received, const int* /*its_places*/, MPI_Datatype its,
+                      MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(received, its, comm), comm, request);
+}
+int barrier_at_once(MPI_Comm comm, void* request) {
+  return finish_at_once(nullptr, nullptr, 0, comm, request);
+}
+
+struct Symbol {
+  std::string_view name;
+  void (*function)();
+};
+template <typename Function>
+Symbol symbol(std::string_view name, Function* function) {
+  return {name, reinterpret_cast<void (*)()>(function)};
+}
+
+}  // namespace
+
+int Functions::Allreduce(const void* input, void* output, int count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm) {
+  return run(reduce_to_all(input, output, count, type, op, comm));
+}
+
+int Functions::Iallreduce(const void* input, void* output, int count, MPI_Datatype type, MPI_Op op,
+                          MPI_Comm comm, MPI_Request* request) {
+  return start(reduce_to_all(input, output, count, type, op, comm), comm, request);
+}
+
+int Functions::Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return run(std::make_unique<TreeCall>(*comm, Kind::bcast, root, bytes_of(data, count, type)));
+}
+
+int Functions::Allgather(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
+                         MPI_Datatype /*its*/, MPI_Comm comm) {
+  return run(gather_to_all(input, count, type, output, comm));
+}
+
+void* find_symbol(const char* name) {
+  static const std::array symbols{
+      symbol("own:MPI_Iallreduce", allreduce_at_once),
+      symbol("own:MPI_Ireduce", reduce_at_once),
+      symbol("own:MPI_Ireduce_scatter", reduce_scatter_at_once),
+      symbol("own:MPI_Ireduce_scatter_block", allreduce_at_once),
+      symbol("own:MPI_Ibcast", bcast_at_once),
+      symbol("own:MPI_Iallgather", equal_blocks_at_once),
+      symbol("own:MPI_Iallgatherv", allgatherv_at_once),
+      symbol("own:MPI_Igather", rooted_blocks_at_once),
+      symbol("own:MPI_Iscatter", rooted_blocks_at_once),
+      symbol("own:MPI_Ialltoall", equal_blocks_at_once),
+      symbol("own:MPI_Ialltoallv", alltoallv_at_once),
+      symbol("own:MPI_Ibarrier", barrier_at_once),
+  };
+  const auto found = std::ranges::find(symbols, std::string_view(name), &Symbol::name);
+  return found == symbols.end() ? nullptr : reinterpret_cast<void*>(found->function);
+}
+
+}  // namespace stretto::faces::sockets

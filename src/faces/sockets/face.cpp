@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "faces/sockets/functions.hpp"
+#include "mpi/own_network.hpp"
+#include "threads/backoff.hpp"
+#include "threads/clock.hpp"
+
+namespace stretto {
+namespace faces::sockets {
+
+Job* job = nullptr;
+
+namespace {
+
+/// Functions that the core calls only for what the program can do by MPI alone.
+constexpr std::array<std::string_view, 18> unserved{
+    "Iallgather", "Ialltoall", "Ibarrier",  "Ibcast", "Improbe",  "Imrecv",
+    "Ireduce",    "Ireduce_scatter", "Irsend", "Issend", "Pack", "Reduce",
+    "Startall",   "Testany", "Type_create_resized", "Type_get_contents", "Type_get_envelope", "Unpack"};
+
+constexpr bool is_served(std::string_view name) {
+  return std::ranges::find(unserved, name) == unserved.end();
+}
+
+template <typename Function>
+struct Unserved;
+template <typename... Parameters>
+struct Unserved<int (*)(Parameters...)> {
+  static int call(Parameters... /*arguments*/) { return Error::unsupported; }
+};
+
+OpaqueDatatype* predefined_type(kernels::Type type) {
+  constexpr std::size_t most = 32;
+  static std::array<OpaqueDatatype, most> all;
+  OpaqueDatatype& one = all.at(static_cast<std::size_t>(type));
+  one = {.bytes = kernels::size_of(type), .type = type, .is_predefined = true};
+  return &one;
+}
+
+OpaqueOp* predefined_op(kernels::Op op) {
+  static std::array<OpaqueOp, 16> all;
+  OpaqueOp& one = all.at(static_cast<std::size_t>(op));
+  one.op = op;
+  return &one;
+}
+
+void set_constants() {
+  using kernels::Op;
+  using kernels::Type;
+  // Those that do not matter here keep values of their own.
+  int number = 100;
+#define STRETTO_SET(name, NAME) mpi.name = number++;
+  STRETTO_MPI_NUMBERS(STRETTO_SET)
+#undef STRETTO_SET
+  mpi.any_source = any_source;
+  mpi.proc_null = no_rank;
+  mpi.undefined = undefined;
+  mpi.err_arg = Error::arg;
+  mpi.err_buffer = Error::buffer;
+  mpi.err_count = Error::count;
+  mpi.err_in_status = Error::in_status;
+  mpi.err_intern = Error::intern;
+  mpi.err_no_mem = Error::no_mem;
+  mpi.err_other = Error::other;
+  mpi.err_pending = Error::pending;
+  mpi.err_request = Error::request;
+  mpi.err_truncate = Error::truncate;
+  mpi.err_unsupported_operation = Error::unsupported;
+#define STRETTO_SET(Handle, name, NAME) mpi.name = MPI_##Handle{};
+  STRETTO_MPI_HANDLES(STRETTO_SET)
+#undef STRETTO_SET
+#define STRETTO_SET(name, NAME) mpi.name = MPI_Datatype{};
+  STRETTO_MPI_DATATYPES(STRETTO_SET)
+#undef STRETTO_SET
+  static OpaqueDatatype byte{.bytes = 1, .is_predefined = true};
+  mpi.byte = &byte;
+  mpi.uint8_t = mpi.unsigned_char = predefined_type(Type::u8);
+  mpi.int8_t = mpi.signed_char = mpi.char_ = predefined_type(Type::i8);
+  mpi.int16_t = predefined_type(Type::i16);
+  mpi.uint16_t = predefined_type(Type::u16);
+  mpi.int32_t = mpi.int_ = predefined_type(Type::i32);
+  mpi.uint32_t = predefined_type(Type::u32);
+  mpi.int64_t = predefined_type(Type::i64);
+  mpi.uint64_t = predefined_type(Type::u64);
+  mpi.float_ = predefined_type(Type::f32);
+  mpi.double_ = predefined_type(Type::f64);
+  mpi.c_bool = predefined_type(Type::boolean);
+  mpi.sum = predefined_op(Op::sum);
+  mpi.prod = predefined_op(Op::prod);
+  mpi.min = predefined_op(Op::min);
+  mpi.max = predefined_op(Op::max);
+  mpi.land = predefined_op(Op::land);
+  mpi.lor = predefined_op(Op::lor);
+  mpi.lxor = predefined_op(Op::lxor);
+  mpi.band = predefined_op(Op::band);
+  mpi.bor = predefined_op(Op::bor);
+  mpi.bxor = predefined_op(Op::bxor);
+  mpi.comm_world = &job->world;
+  mpi.comm_self = &job->self;
+}
+
+void bind() {
+#define STRETTO_SET(name, parameters)           \
+  if constexpr (is_served(#name)) {             \
+    mpi.name = &Functions::name;                \
+  } else {                                      \
+    mpi.name = &Unserved<decltype(mpi.name)>::call; \
+  }
+  STRETTO_MPI_FUNCTIONS(STRETTO_SET)
+  STRETTO_MPI_LIST_FUNCTIONS(STRETTO_SET)
+#undef STRETTO_SET
+  set_constants();
+  static const char in_place = 0;
+  mpi.in_place = &in_place;
+  mpi.status_bytes = sizeof(OwnNetworkStatus);
+  mpi.source_in_status = offsetof(OwnNetworkStatus, source);
+  mpi.error_in_status = offsetof(OwnNetworkStatus, error);
+  mpi.may_be_communicator = [](MPI_Comm comm) { return comm != nullptr; };
+  mpi.may_be_user_op = [](MPI_Op op) { return op != nullptr; };
+  mpi.may_be_user_datatype = [](MPI_Datatype type) { return type != nullptr; };
+  mpi.own_symbol = &find_symbol;
+  mpi.failure = [] { return job->endpoint->failure(); };
+  mpi.fail = [](const char* reason) { job->endpoint->fail(reason); };
+}
+
+/// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would not
+/// be seen.
+void watch_forks() {
+  static const int once = pthread_atfork(
+      [] {
+        if (job != nullptr) job->endpoint->mutex().lock();
+      },
+      [] {
+        if (job != nullptr) job->endpoint->mutex().unlock();
+      },
+      [] {
+        if (job == nullptr) return;
+        job->endpoint->abandon_in_child();
+        job->endpoint->mutex().unlock();
+      });
+  static_cast<void>(once);
+}
+
+}  // namespace
+
+Job::Job(std::unique_ptr<Endpoint> its_endpoint) : endpoint(std::move(its_endpoint)) {
+  const int ranks = endpoint->ranks();
+  for (int rank = 0; rank < ranks; ++rank) world.ranks.push_back(rank);
+  world.rank = endpoint->rank();
+  world.context = 1;
+  self.ranks = {endpoint->rank()};
+  self.context = 2;
+}
+
+void wait_for(bool (*has_ended)(void*), void* what) {
+  Backoff backoff;
+  while (!has_ended(what)) {
+    if (job->endpoint->progress()) {
+      backoff.reset();
+    } else {
+      backoff.wait();
+    }
+  }
+}
+
+int run(std::unique_ptr<TreeCall> call) {
+  wait_until([&] { return call->advance(); });
+  return call->has_failed() ? Error::other : MPI_SUCCESS;
+}
+
+}  // namespace faces::sockets
+
+using faces::sockets::Job;
+using faces::sockets::job;
+
+std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds) {
+  job = new Job(std::move(endpoint));
+  faces::sockets::watch_forks();
+  faces::sockets::bind();
+  Address own = job->endpoint->listens_at();
+  std::vector<Address> all(static_cast<std::size_t>(job->endpoint->ranks()));
+  TreeCall exchange(job->world, TreeCall::Kind::gather, 0, std::as_writable_bytes(std::span(&own, 1)), {},
+                    reinterpret_cast<std::byte*>(all.data()));
+  const double until = seconds_now() + seconds;
+  faces::sockets::wait_until([&] {
+    if (seconds_now() > until) {
+      job->endpoint->fail("not all " + std::to_string(all.size()) + " ranks came within " +
+                          std::to_string(static_cast<int>(seconds)) + " s");
+    }
+    return exchange.advance();
+  });
+  if (const char* failure = job->endpoint->failure()) return failure;
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    job->endpoint->set_address(static_cast<int>(rank), all[rank]);
+  return {};
+}
+
+void end_own_network(double seconds) {
+  job->endpoint->leave(seconds);
+  // What is still in flight fails here, and only here.
+  job->endpoint->close();
+  MPI_Comm self = &job->self;
+  mpi.Comm_free(&self);
+  delete std::exchange(job, nullptr);
+  mpi = MpiLibrary{};
+}
+
+Endpoint* own_network() {
+  return job == nullptr ? nullptr : job->endpoint.get();
+}
+
+}  // namespace stretto

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages and their requests.
+#include <memory>
+
+#include "faces/sockets/functions.hpp"
+
+namespace stretto::faces::sockets {
+namespace {
+
+OwnNetworkStatus* fields_of(MPI_Status* status) {
+  return reinterpret_cast<OwnNetworkStatus*>(status);
+}
+
+std::unique_ptr<OpaqueRequest> make(bool sends, const void* buffer, int count, MPI_Datatype type, int peer,
+                                    int tag, MPI_Comm comm) {
+  auto request = std::make_unique<OpaqueRequest>();
+  request->comm = comm;
+  Message& message = request->message;
+  message.sends = sends;
+  message.peer = peer == any_source ? any_rank : peer == no_rank ? no_rank : comm->in_job(peer);
+  message.context = comm->context;
+  message.tag = tag;
+  message.data = static_cast<std::byte*>(const_cast<void*>(buffer));
+  message.bytes = static_cast<std::size_t>(count) * type->bytes;
+  return request;
+}
+
+void begin(OpaqueRequest& request) {
+  request.is_active = true;
+  Message& message = request.message;
+  message.state.store(Message::State::pending, std::memory_order_relaxed);
+  message.source = no_rank;
+  message.arrived = 0;
+  if (message.peer == no_rank) return message.end(Message::State::done);
+  job->endpoint->start(message);
+}
+
+int begin_new(std::unique_ptr<OpaqueRequest> request, MPI_Request* made) {
+  begin(*request);
+  *made = request.release();
+  return MPI_SUCCESS;
+}
+
+bool has_ended(OpaqueRequest& request) {
+  return request.call ? request.call->advance() : request.message.has_ended();
+}
+
+/// Whether it is none that could end.
+bool is_idle(MPI_Request request) {
+  return request == nullptr || !request->is_active;
+}
+
+int error_of(const OpaqueRequest& request) {
+  if (request.call) return request.call->has_failed() ? Error::other : MPI_SUCCESS;
+  const Message& message = request.message;
+  if (message.state == Message::State::failed) return Error::other;
+  return !message.sends && message.arrived > message.bytes ? Error::truncate : MPI_SUCCESS;
+}
+
+void set_empty(MPI_Status* status) {
+  if (status != nullptr) *fields_of(status) = {.source = any_source, .tag = -1, .error = MPI_SUCCESS, .bytes = 0};
+}
+
+/// Takes the result of a request that has ended. Returns its error.
+int finish(MPI_Request& request, MPI_Status* status) {
+  const int error = error_of(*request);
+  const Message& message = request->message;
+  set_empty(status);
+  if (status != nullptr) {
+    OwnNetworkStatus& fields = *fields_of(status);
+    fields.error = error;
+    if (!request->call && !message.sends && message.source >= 0) {
+      fields.source = request->comm->of_job(message.source);
+      fields.tag = message.tag;
+      fields.bytes = std::min(message.arrived, message.bytes);
+    }
+  }
+  request->is_active = false;
+  if (!request->is_persistent) {
+    delete request;
+    request = nullptr;
+  }
+  return error;
+}
+
+template <typename Ended>
+bool poll(const Ended& ended) {
+  if (ended()) return true;
+  job->endpoint->progress();
+  return ended();
+}
+
+}  // namespace
+
+int Functions::Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                     MPI_Request* request) {
+  return begin_new(make(true, buffer, count, type, to, tag, comm), request);
+}
+
+int Functions::Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     MPI_Request* request) {
+  return begin_new(make(false, buffer, count, type, from, tag, comm), request);
+}
+
+int Functions::Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  *request = make(true, buffer, count, type, to, tag, comm).release();
+  (*request)->is_persistent = true;
+  return MPI_SUCCESS;
+}
+
+int Functions::Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  *request = make(false, buffer, count, type, from, tag, comm).release();
+  (*request)->is_persistent = true;
+  return MPI_SUCCESS;
+}
+
+int Functions::Start(MPI_Request* request) {
+  begin(**request);
+  return MPI_SUCCESS;
+}
+
+int Functions::Request_free(MPI_Request* request) {
+  delete *request;
+  *request = nullptr;
+  return MPI_SUCCESS;
+}
+
+int Functions::Cancel(MPI_Request* request) {
+  if (job->endpoint->cancel((*request)->message)) (*request)->message.end(Message::State::done);
+  return MPI_SUCCESS;
+}
+
+int Functions::Test(MPI_Request* request, int* done, MPI_Status* status) {
+  if (is_idle(*request)) {
+    set_empty(status);
+    *done = 1;
+    return MPI_SUCCESS;
+  }
+  *done = poll([&] { return has_ended(**request); }) ? 1 : 0;
+  return *done != 0 ? finish(*request, status) : MPI_SUCCESS;
+}
+
+int Functions::Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  bool any_active = false;
+  *done = 0;
+  bool failed = false;
+  const auto collect = [&] {
+    for (int i = 0; i < count; ++i) {
+      if (is_idle(requests[i])) continue;
+      any_active = true;
+      if (!has_ended(*requests[i])) continue;
+      MPI_Status* const status =
+          statuses == nullptr ? nullptr : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + *done);
+      failed = finish(requests[i], status) != MPI_SUCCESS || failed;
+      indices[(*done)++] = i;
+    }
+    return *done > 0;
+  };
+  poll([&] { return collect() || !any_active; });
+  if (!any_active) *done = undefined;
+  return failed ? Error::in_status : MPI_SUCCESS;
+}
+
+int Functions::Testall(int count, MPI_Request* requests, int* done, MPI_Status* statuses) {
+  *done = poll([&] {
+    return std::all_of(requests, requests + count,
+                       [](MPI_Request request) { return is_idle(request) || has_ended(*request); });
+  })
+              ? 1
+              : 0;
+  return *done != 0 ? Waitall(count, requests, statuses) : MPI_SUCCESS;
+}
+
+int Functions::Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  bool failed = false;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* const status =
+        statuses == nullptr ? nullptr : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + i);
+    if (is_idle(requests[i])) {
+      set_empty(status);
+      continue;
+    }
+    wait_until([&] { return has_ended(*requests[i]); });
+    failed = finish(requests[i], status) != MPI_SUCCESS || failed;
+  }
+  return failed ? Error::in_status : MPI_SUCCESS;
+}
+
+int Functions::Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  MPI_Request request = nullptr;
+  Isend(buffer, count, type, to, tag, comm, &request);
+  wait_until([&] { return has_ended(*request); });
+  return finish(request, nullptr);
+}
+
+int Functions::Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                    MPI_Status* status) {
+  MPI_Request request = nullptr;
+  Irecv(buffer, count, type, from, tag, comm, &request);
+  wait_until([&] { return has_ended(*request); });
+  return finish(request, status);
+}
+
+int Functions::Sendrecv(const void* sent, int sent_count, MPI_Datatype sent_type, int to, int sent_tag,
+                        void* received, int received_count, MPI_Datatype received_type, int from,
+                        int received_tag, MPI_Comm comm, MPI_Status* status) {
+  MPI_Request incoming = nullptr;
+  Irecv(received, received_count, received_type, from, received_tag, comm, &incoming);
+  const int error = Send(sent, sent_count, sent_type, to, sent_tag, comm);
+  wait_until([&] { return has_ended(*incoming); });
+  const int error_of_receive = finish(incoming, status);
+  return error != MPI_SUCCESS ? error : error_of_receive;
+}
+
+int Functions::Iprobe(int from, int tag, MPI_Comm comm, int* found, MPI_Status* status) {
+  const int source = from == any_source ? any_rank : comm->in_job(from);
+  auto envelope = job->endpoint->probe(source, comm->context, tag);
+  if (!envelope) {
+    job->endpoint->progress();
+    envelope = job->endpoint->probe(source, comm->context, tag);
+  }
+  *found = envelope ? 1 : 0;
+  if (!envelope || status == nullptr) return MPI_SUCCESS;
+  *fields_of(status) = {.source = comm->of_job(envelope->source),
+                        .tag = tag,
+                        .error = MPI_SUCCESS,
+                        .bytes = envelope->bytes};
+  return MPI_SUCCESS;
+}
+
+int Functions::Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
+  const std::size_t bytes = reinterpret_cast<const OwnNetworkStatus*>(status)->bytes;
+  const bool is_whole = type->bytes > 0 && bytes % type->bytes == 0;
+  *count = bytes == 0 ? 0 : is_whole ? static_cast<int>(bytes / type->bytes) : undefined;
+  return MPI_SUCCESS;
+}
+
+int Functions::Get_elements_x(const MPI_Status* status, MPI_Datatype /*type*/, MPI_Count* count) {
+  *count = static_cast<MPI_Count>(reinterpret_cast<const OwnNetworkStatus*>(status)->bytes);
+  return MPI_SUCCESS;
+}
+
+}  // namespace stretto::faces::sockets

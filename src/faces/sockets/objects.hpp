@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is behind the handles of a job without MPI.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "faces/sockets/tree_call.hpp"
+#include "kernels/reduce.hpp"
+#include "mpi/mpi.hpp"
+#include "sockets/endpoint.hpp"
+
+namespace stretto {
+
+struct OpaqueGroup {
+  std::vector<int> ranks;  // of the job
+};
+
+struct OpaqueComm {
+  std::uint64_t context = 0;
+  std::vector<int> ranks;  // of the job
+  int rank = 0;            // here
+  std::map<int, void*> attributes;
+  std::uint64_t made = 0;               // communicators that were made of it
+  std::atomic<std::uint32_t> calls{0};  // collectives
+
+  [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
+  [[nodiscard]] int in_job(int its_rank) const { return ranks[static_cast<std::size_t>(its_rank)]; }
+  /// Returns the rank here of a rank of the job that is in it.
+  [[nodiscard]] int of_job(int rank_in_job) const;
+};
+
+/// Bytes without gaps; there are no others.
+struct OpaqueDatatype {
+  std::size_t bytes = 0;
+  kernels::Type type = kernels::Type::u8;  // of a predefined one
+  bool is_predefined = false;
+};
+
+struct OpaqueOp {
+  MPI_User_function* function = nullptr;  // nullptr: a predefined one
+  kernels::Op op = kernels::Op::sum;
+  bool is_commutative = true;
+};
+
+struct OpaqueRequest {
+  Message message;
+  std::unique_ptr<TreeCall> call;  // in place of a message
+  const OpaqueComm* comm = nullptr;
+  bool is_persistent = false;
+  bool is_active = false;
+};
+
+/// A status, as mpi/status.hpp finds its fields.
+struct OwnNetworkStatus {
+  int source = 0;
+  int tag = 0;
+  int error = 0;
+  std::size_t bytes = 0;
+};
+
+namespace faces::sockets {
+
+/// The values of MPI's constants. Those of errors are 1 and more.
+enum Error : int { arg = 1, count, in_status, intern, no_mem, other, pending, request, truncate, unsupported, buffer };
+constexpr int any_source = -2;
+constexpr int no_rank = -1;  // MPI_PROC_NULL
+constexpr int undefined = -32766;
+
+struct Keyval {
+  MPI_Comm_delete_attr_function* remove = nullptr;
+  void* extra = nullptr;
+};
+
+/// All that a job has between its begin and its end.
+struct Job {
+  explicit Job(std::unique_ptr<Endpoint> its_endpoint);
+
+  std::unique_ptr<Endpoint> endpoint;
+  OpaqueComm world;
+  OpaqueComm self;
+  std::mutex mutex;  // for what follows
+  std::map<std::pair<std::vector<int>, int>, std::uint64_t> groups_made;  // by members and tag
+  std::vector<Keyval> keyvals;
+};
+/// nullptr: none has begun.
+extern Job* job;
+
+/// Polls until has_ended() is true. Everything ends when the job fails.
+void wait_for(bool (*has_ended)(void*), void* what);
+template <typename Ended>
+void wait_until(const Ended& has_ended) {
+  wait_for([](void* what) { return (*static_cast<const Ended*>(what))(); },
+           const_cast<void*>(static_cast<const void*>(&has_ended)));
+}
+
+/// Starts a collective of the job's own, and waits for it. Returns an MPI error code.
+int run(std::unique_ptr<TreeCall> call);
+
+}  // namespace faces::sockets
+}  // namespace stretto

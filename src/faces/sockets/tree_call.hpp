@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sockets/endpoint.hpp"
+
+namespace stretto {
+
+struct OpaqueComm;
+
+/// A short collective of the core itself, such as an agreement: up a binomial tree, and down again. (Those of the
+/// program go by schedules.) The ranks of a subtree are consecutive, counted from the root.
+class TreeCall {
+ public:
+  enum class Kind : std::uint8_t {
+    to_all,   // reduces to all
+    to_root,  // reduces to the root
+    gather,   // brings the parts of all to all, in order of ranks
+    bcast,
+  };
+  /// Computes inout ← in op inout, of all elements.
+  using Reduce = std::function<void(const std::byte* in, std::byte* inout)>;
+
+  /// `data` is this rank's part: the input, and the output of all kinds but gather, whose output is `all`.
+  TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> data, Reduce reduce = {},
+           std::byte* all = nullptr);
+
+  /// Goes on as far as possible without waiting. Returns whether it has ended.
+  bool advance();
+  [[nodiscard]] bool has_failed() const { return phase_ == Phase::failed; }
+
+ private:
+  enum class Phase : std::uint8_t { from_children, to_parent, from_parent, to_children, ended, failed };
+
+  void begin_phase(Phase phase);
+  void end_phase();
+  void start(bool sends, int relative, std::byte* data, std::size_t bytes);
+  [[nodiscard]] int ranks_below(int relative) const;
+  void put_in_order();
+
+  OpaqueComm& comm_;
+  Kind kind_;
+  int root_;
+  int relative_;  // of this rank to the root
+  int tag_;
+  std::span<std::byte> data_;
+  Reduce reduce_;
+  std::byte* all_;
+  std::vector<int> children_;  // relative
+  /// What arrives from the children, or of a gather the parts of all, counted from the root.
+  std::vector<std::byte> gathered_;
+  std::deque<Message> messages_;
+  Phase phase_ = Phase::ended;
+};
+
+}  // namespace stretto

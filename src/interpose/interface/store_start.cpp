@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Begins and ends a job without MPI, whose ranks find each other by a store of the framework.
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "interpose/handles/short_types.hpp"
+#include "interpose/interface/group.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "interpose/start/begin_session.hpp"
+#include "mpi/own_network.hpp"
+#include "sockets/address.hpp"
+#include "threads/clock.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+/// Thrown with one line.
+struct StartError {
+  std::string line;
+};
+
+class Store {
+ public:
+  explicit Store(const stretto_store& store) : store_(store) {}
+
+  void set(const std::string& key, std::span<const std::byte> value) const {
+    if (store_.set(store_.of, key.c_str(), value.data(), value.size()) < 0)
+      throw StartError{"the store did not take " + key};
+  }
+  /// Waits for it.
+  void get(const std::string& key, std::span<std::byte> value) const {
+    const long bytes = store_.get(store_.of, key.c_str(), value.data(), value.size());
+    if (bytes != static_cast<long>(value.size()))
+      throw StartError{"the store did not give " + key + (bytes < 0 ? "" : ", or something else: " + std::to_string(bytes) + " bytes")};
+  }
+
+ private:
+  const stretto_store& store_;
+};
+
+template <typename Value>
+std::span<std::byte> bytes_of(Value& value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Of a name with commas between its parts, as gloo takes it, the first that is there counts.
+std::string named_interfaces() {
+  const std::string own = variable("STRETTO_INTERFACE");
+  return own.empty() ? variable("GLOO_SOCKET_IFNAME") : own;
+}
+
+std::string address_key(int rank) {
+  return "stretto/address/" + std::to_string(rank);
+}
+
+/// Rank 0 makes the secret of the job. Each rank learns from the store where its parent listens, and no more:
+/// the parent learns from its children where they do.
+std::unique_ptr<Endpoint> meet(int rank, int ranks, const Store& store, const std::string& host) {
+  std::string error;
+  std::optional<Address> own = find_own_address(named_interfaces(), host, error);
+  if (!own) throw StartError{error.empty() ? "this node has no network address" : error};
+  Socket listener = listen_at(*own);
+  SipKey secret{};
+  if (rank == 0) {
+    fill_randomly(secret);
+    store.set("stretto/secret", secret);
+  }
+  const bool is_parent = rank % 2 == 0 && rank + 1 < ranks;
+  if (is_parent) store.set(address_key(rank), bytes_of(*own));
+  if (rank != 0) store.get("stretto/secret", secret);
+  auto endpoint = std::make_unique<Endpoint>(rank, ranks, secret, std::move(listener), *own);
+  if (rank != 0) {
+    Address parent;
+    store.get(address_key(parent_in_start(rank)), bytes_of(parent));
+    endpoint->set_address(parent_in_start(rank), parent);
+  }
+  return endpoint;
+}
+
+std::mutex& beginning() {
+  static auto& mutex = make_immortal<std::mutex>();
+  return mutex;
+}
+
+int begin(int rank, int ranks, const Store& store, const std::string& host, double seconds) {
+  const std::lock_guard lock(beginning());
+  if (own_network() != nullptr) return set_error("this process is in a job already; end that one first");
+  if (session.active) return set_error("this process uses Stretto with MPI, so it cannot begin without");
+  if (ranks < 1 || rank < 0 || rank >= ranks)
+    return set_error("there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks));
+  const double began = seconds_now();
+  std::unique_ptr<Endpoint> endpoint = meet(rank, ranks, store, host);
+  const double left = std::max(seconds - (seconds_now() - began), 0.0);
+  std::string error = begin_own_network(std::move(endpoint), left);
+  if (error.empty()) {
+    begin_session(Background::own, Participation::certain);
+    make_short_types();
+    if (const char* failure = mpi.failure()) error = failure;
+  }
+  if (error.empty()) return 0;
+  end_own_network(0);
+  return set_error(error);
+}
+
+}  // namespace
+}  // namespace stretto
+
+using namespace stretto;
+
+STRETTO_VISIBLE int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host,
+                                           double seconds) {
+  return without_exceptions(1, [&]() -> int {
+    try {
+      return begin(rank, ranks, Store(*store), host == nullptr ? "" : host, seconds);
+    } catch (const StartError& error) {
+      return set_error(error.line);
+    } catch (const std::system_error& error) {
+      return set_error(std::string("this rank cannot make its sockets: ") + error.what());
+    }
+  });
+}
+
+STRETTO_VISIBLE int stretto_end(double seconds) {
+  return without_exceptions(1, [&]() -> int {
+    const std::lock_guard lock(beginning());
+    if (own_network() == nullptr) return set_error("there is no job that stretto_begin_by_store() began");
+    const double until = seconds_now() + seconds;
+    if (mpi.failure() == nullptr)
+      wait_until([&] { return !has_outstanding() || mpi.failure() != nullptr || seconds_now() > until; });
+    free_left_communicators();
+    free_short_types();
+    end_own_network(std::max(until - seconds_now(), 0.0));
+    return 0;
+  });
+}
+
+STRETTO_VISIBLE void stretto_fail(const char* reason) {
+  if (mpi.fail != nullptr) mpi.fail(reason);
+}
+
+STRETTO_VISIBLE const char* stretto_failure(void) {
+  return mpi.failure == nullptr ? nullptr : mpi.failure();
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a rank listens, and which of a node's interfaces leads to the other ranks.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sockets/socket.hpp"
+
+namespace stretto {
+
+/// An address of IPv4 or IPv6 with a port, as ranks send it to each other.
+struct Address {
+  std::uint16_t family = 0;  // 4 or 6; 0: none
+  std::uint16_t port = 0;
+  std::uint32_t scope = 0;  // of a link-local address, which is this node's own number of the interface
+  std::array<std::byte, 16> ip{};
+
+  friend bool operator==(const Address&, const Address&) = default;
+};
+static_assert(sizeof(Address) == 24);
+
+/// As the system takes it.
+struct SystemAddress {
+  explicit SystemAddress(const Address& address);
+  SystemAddress() = default;
+  [[nodiscard]] Address address() const;
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(sockaddr_storage);
+};
+
+/// Returns "10.0.0.1:4567" or "[fe80::1]:4567".
+std::string to_string(const Address& address);
+
+/// Returns the address, without a port, under which the other ranks reach this one. It is that of the first of
+/// `interfaces` (names with commas between them) that has one. If `interfaces` is empty, it is the one from
+/// which `host` is reached, or else from which the rest of the world is; the loopback if there is no network.
+/// Nothing if no named interface has an address: `error` is one line then.
+std::optional<Address> find_own_address(const std::string& interfaces, const std::string& host,
+                                        std::string& error);
+
+/// Listens at this address, at a free port, which is written to it. Throws std::system_error.
+Socket listen_at(Address& address);
+
+}  // namespace stretto

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/admission.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace stretto {
+
+SipTag proof_of(End end, const SipKey& secret, const Hello& hello, const SipTag& number_of_listener) {
+  std::array<std::byte, 1 + sizeof(Hello) + sizeof(SipTag)> text{};
+  text[0] = std::byte(end);
+  std::memcpy(&text[1], &hello, sizeof(hello));
+  std::memcpy(&text[1 + sizeof(hello)], number_of_listener.data(), sizeof(SipTag));
+  return siphash(secret, text);
+}
+
+Visitor::Verdict Visitor::look(const SipKey& secret, int ranks) {
+  for (;;) {
+    const std::size_t wanted = is_challenged_ ? sizeof(Answer) : sizeof(Hello);
+    const ssize_t got = recv(socket_.file(), bytes_.data() + got_, wanted - got_, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Verdict::undecided;
+    if (got <= 0) return Verdict::refused;
+    got_ += static_cast<std::size_t>(got);
+    if (got_ < wanted) continue;
+    got_ = 0;
+    if (is_challenged_) {
+      Answer answer;
+      std::memcpy(&answer, bytes_.data(), sizeof(answer));
+      const SipTag right = proof_of(End::maker, secret, hello_, challenge_.number);
+      return are_equal(answer.proof, right) ? Verdict::admitted : Verdict::refused;
+    }
+    if (const Verdict verdict = take_hello(secret, ranks); verdict != Verdict::undecided) return verdict;
+  }
+}
+
+Visitor::Verdict Visitor::take_hello(const SipKey& secret, int ranks) {
+  std::memcpy(&hello_, bytes_.data(), sizeof(hello_));
+  const bool is_plausible = hello_.mark == protocol_mark && hello_.ranks == static_cast<std::uint32_t>(ranks) &&
+                            hello_.rank < hello_.ranks;
+  if (!is_plausible) return Verdict::refused;
+  fill_randomly(challenge_.number);
+  challenge_.proof = proof_of(End::listener, secret, hello_, challenge_.number);
+  // It fits into the empty buffer of a new connection.
+  const ssize_t sent = send(socket_.file(), &challenge_, sizeof(challenge_), MSG_NOSIGNAL | MSG_DONTWAIT);
+  is_challenged_ = sent == static_cast<ssize_t>(sizeof(challenge_));
+  return is_challenged_ ? Verdict::undecided : Verdict::refused;
+}
+
+}  // namespace stretto

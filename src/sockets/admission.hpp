@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a connection begins. Each side shows the other that it knows the job's secret, and neither tells it:
+//
+//   maker → listener   Hello      who it is, and a number that it has never used
+//   listener → maker   Challenge  a number of its own, and the proof over both
+//   maker → listener   Answer     the maker's proof over both
+//
+// Until the answer is right, the listener keeps nothing but one Visitor of fixed size.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "sockets/address.hpp"
+#include "sockets/siphash.hpp"
+
+namespace stretto {
+
+constexpr std::array<char, 8> protocol_mark{'S', 't', 'r', 'e', 't', 't', 'o', '1'};
+
+struct Hello {
+  std::array<char, 8> mark = protocol_mark;
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  SipTag number{};
+  Address listens_at;
+};
+static_assert(sizeof(Hello) == 56);
+
+struct Challenge {
+  SipTag number{};
+  SipTag proof{};
+};
+
+struct Answer {
+  SipTag proof{};
+};
+
+enum class End : std::uint8_t { maker, listener };
+SipTag proof_of(End end, const SipKey& secret, const Hello& hello, const SipTag& number_of_listener);
+
+/// A connection to this rank's listener that has not shown yet that it is of the job.
+class Visitor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Visitor(Socket socket, Clock::time_point until) : socket_(std::move(socket)), until_(until) {}
+
+  enum class Verdict : std::uint8_t { undecided, admitted, refused };
+  /// Reads what is there, and answers.
+  Verdict look(const SipKey& secret, int ranks);
+
+  /// Of one that is admitted.
+  [[nodiscard]] const Hello& hello() const { return hello_; }
+  [[nodiscard]] Socket& socket() { return socket_; }
+  [[nodiscard]] bool is_overdue(Clock::time_point now) const { return now > until_; }
+
+ private:
+  Verdict take_hello(const SipKey& secret, int ranks);
+
+  Socket socket_;
+  Clock::time_point until_;
+  std::array<std::byte, sizeof(Hello)> bytes_{};
+  std::size_t got_ = 0;
+  bool is_challenged_ = false;
+  Hello hello_;
+  Challenge challenge_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/connections.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace stretto {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A link that is silent for so long is lost. The kernel asks when there is nothing to send.
+constexpr int longest_silence = 30;  // s
+
+void set(const Socket& socket, int level, int option, int value) {
+  setsockopt(socket.file(), level, option, &value, sizeof(value));
+}
+
+void configure(const Socket& socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, longest_silence / 3);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, longest_silence / 6);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
+}
+
+/// Whether something was sent and not acknowledged for too long. A peer that is late acknowledges that it has no
+/// room. (TCP_USER_TIMEOUT would take that for a lost link.)
+bool is_silent(const Socket& socket) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  return getsockopt(socket.file(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_unacked > 0 &&
+         milliseconds(info.tcpi_last_ack_recv) > seconds(longest_silence);
+}
+
+int error_of(const Socket& socket) {
+  int error = 0;
+  socklen_t length = sizeof(error);
+  getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
+std::string how_of(int error) {
+  return error == 0 ? "its connection was closed" : std::generic_category().message(error);
+}
+
+constexpr std::size_t most_at_once = std::size_t{1} << 20;
+constexpr std::size_t buffer_of_incoming = std::size_t{64} << 10;
+constexpr std::size_t buffer_of_outgoing = 1024;
+constexpr seconds longest_beginning{60};
+/// A rank that leaves closes both of its connections to another one, and its farewell is on the other one.
+constexpr milliseconds longest_wait_for_farewell{200};
+
+}  // namespace
+
+bool Connection::flush() {
+  if (!socket_ || !may_write() || queue_.is_empty()) return false;
+  const SendQueue::State state = queue_.write(socket_.file());
+  if (state == SendQueue::State::broken) {
+    note_end(queue_.error());
+    return true;
+  }
+  const bool must_wait = state == SendQueue::State::blocked;
+  if (must_wait != writes_) endpoint_.poller_.set_writes(socket_, *this, writes_ = must_wait);
+  return true;
+}
+
+bool Connection::read() {
+  if (!socket_) return false;
+  const FrameReader::Found found = reader_.read(socket_.file(), *this, most_at_once);
+  if (found == FrameReader::Found::end) {
+    note_end(reader_.error());
+  } else if (found == FrameReader::Found::fault) {
+    close();
+    endpoint_.lose(peer_, "what it sent cannot be read");
+  }
+  return found != FrameReader::Found::nothing;
+}
+
+std::optional<Landing> Connection::take(const Frame& frame) {
+  if (frame.kind == FrameKind::farewell) {
+    endpoint_.take_farewell(peer_);
+    return Landing{};
+  }
+  if (frame.kind != FrameKind::failure)
+    return endpoint_.failure() == nullptr ? take_own(frame) : std::optional(Landing{});
+  if (frame.bytes > longest_failure) return std::nullopt;
+  told_.emplace(frame.bytes, '\0');
+  return Landing{.into = reinterpret_cast<std::byte*>(told_->data()), .room = told_->size()};
+}
+
+void Connection::take_end() {
+  if (!told_) return take_own_end();
+  const std::string reason = *std::exchange(told_, std::nullopt);
+  endpoint_.fail_locked(reason);
+}
+
+void Connection::say_farewell() {
+  queue_.add({.kind = FrameKind::farewell});
+  flush();
+}
+
+void Connection::tell_failure(const std::string& reason) {
+  const std::size_t bytes = std::min(reason.size(), longest_failure);
+  queue_.add_copied({.kind = FrameKind::failure, .bytes = bytes},
+                    reinterpret_cast<const std::byte*>(reason.data()));
+  flush();
+}
+
+void Connection::note_end(int error) {
+  close();
+  endpoint_.lose(peer_, how_of(error));
+}
+
+void Connection::close() {
+  endpoint_.poller_.remove(socket_);
+  socket_.close();
+}
+
+Outgoing::Outgoing(Endpoint& endpoint, int peer) : Connection(endpoint, peer, buffer_of_outgoing) {}
+
+void Outgoing::connect(const Address& address) {
+  if (state_ != State::without_address) return;
+  address_ = address;
+  began_ = Endpoint::Clock::now();
+  begin();
+}
+
+void Outgoing::begin() {
+  is_waiting_ = false;
+  SystemAddress to(address_);
+  socket_ = Socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  state_ = State::connecting;
+  if (!socket_) return try_again(errno);
+  // From the address that the others know this rank by.
+  Address own = endpoint_.listens_at();
+  own.port = 0;
+  SystemAddress from(own);
+  if (own.family == address_.family) static_cast<void>(bind(socket_.file(), from.get(), from.length));
+  configure(socket_);
+  if (::connect(socket_.file(), to.get(), to.length) != 0 && errno != EINPROGRESS) return try_again(errno);
+  endpoint_.poller_.add(socket_, *this, writes_ = true);
+}
+
+/// A listener that has many visitors closes connections; a rank that has no files left gets none.
+void Outgoing::try_again(int error) {
+  close();
+  state_ = State::connecting;
+  const bool is_gone = error == ECONNREFUSED || Endpoint::Clock::now() - began_ > longest_beginning;
+  if (is_gone) return note_end(error);
+  is_waiting_ = true;
+}
+
+bool Outgoing::greet() {
+  if (const int error = error_of(socket_); error != 0) {
+    try_again(error);
+    return true;
+  }
+  hello_.rank = static_cast<std::uint32_t>(endpoint_.rank());
+  hello_.ranks = static_cast<std::uint32_t>(endpoint_.ranks());
+  hello_.listens_at = endpoint_.listens_at();
+  fill_randomly(hello_.number);
+  state_ = State::greeting;
+  endpoint_.poller_.set_writes(socket_, *this, writes_ = false);
+  if (::send(socket_.file(), &hello_, sizeof(hello_), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(hello_))
+    try_again(errno);
+  return true;
+}
+
+/// The challenge is the first that comes, and nothing follows it before the answer.
+bool Outgoing::take_challenge() {
+  Challenge challenge;
+  const ssize_t got = recv(socket_.file(), &challenge, sizeof(challenge), MSG_DONTWAIT | MSG_PEEK);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    try_again(got < 0 ? errno : 0);
+    return true;
+  }
+  if (static_cast<std::size_t>(got) < sizeof(challenge)) return false;
+  static_cast<void>(recv(socket_.file(), &challenge, sizeof(challenge), MSG_DONTWAIT));
+  const SipTag right = proof_of(End::listener, endpoint_.secret_, hello_, challenge.number);
+  if (!are_equal(challenge.proof, right)) {
+    close();
+    endpoint_.lose(peer_, "at its address answers something that is not of the job");
+    return true;
+  }
+  const Answer answer{proof_of(End::maker, endpoint_.secret_, hello_, challenge.number)};
+  if (::send(socket_.file(), &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(answer)) {
+    try_again(errno);
+    return true;
+  }
+  state_ = State::ready;
+  flush();
+  return true;
+}
+
+bool Outgoing::look(bool readable, bool writable) {
+  if (state_ == State::connecting) return (readable || writable) && greet();
+  if (state_ == State::greeting) return readable && take_challenge();
+  const bool has_read = readable && read();
+  return (writable && flush()) || has_read;
+}
+
+void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
+  if (is_waiting_) return begin();
+  if (state_ == State::ended) {
+    if (now - ended_ > longest_wait_for_farewell) endpoint_.lose(peer_, how_of(error_));
+  } else if (state_ == State::ready) {
+    if (is_silent(socket_)) Connection::note_end(ETIMEDOUT);
+  } else if (state_ != State::without_address && now - began_ > longest_beginning) {
+    Connection::note_end(ETIMEDOUT);
+  }
+}
+
+void Outgoing::note_end(int error) {
+  close();
+  state_ = State::ended;
+  ended_ = Endpoint::Clock::now();
+  error_ = error;
+  endpoint_.look_soon();
+}
+
+void Outgoing::send(Message& message) {
+  const bool fits = message.bytes <= longest_whole_message && credit_for(message.bytes) <= credit_;
+  Frame frame{.kind = fits ? FrameKind::message : FrameKind::offer,
+              .tag = message.tag,
+              .context = message.context,
+              .bytes = message.bytes};
+  if (fits) {
+    credit_ -= credit_for(message.bytes);
+    queue_.add(frame, &message);
+  } else {
+    frame.number = ++offers_;
+    offered_[frame.number] = &message;
+    queue_.add(frame);
+  }
+  if (!writes_) flush();
+}
+
+std::optional<Landing> Outgoing::take_own(const Frame& frame) {
+  if (frame.kind == FrameKind::credit) {
+    credit_ = std::min(most_credit, credit_ + std::min<std::size_t>(frame.bytes, most_credit));
+    return Landing{};
+  }
+  const auto found = offered_.find(frame.number);
+  if (frame.kind != FrameKind::wanted || found == offered_.end()) return std::nullopt;
+  queue_.add_parts(frame.number, *found->second);
+  offered_.erase(found);
+  if (!writes_) flush();
+  return Landing{};
+}
+
+void Outgoing::end_all(Message::State how) {
+  queue_.end_all(how);
+  for (const auto& [number, message] : offered_) message->end(how);
+  offered_.clear();
+}
+
+Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket)
+    : Connection(endpoint, peer, buffer_of_incoming) {
+  socket_ = std::move(socket);
+  configure(socket_);
+  endpoint_.poller_.add(socket_, *this);
+}
+
+bool Incoming::look(bool readable, bool writable) {
+  const bool has_read = readable && read();
+  return (writable && flush()) || has_read;
+}
+
+std::optional<Landing> Incoming::take_own(const Frame& frame) {
+  frame_ = frame;
+  switch (frame.kind) {
+    case FrameKind::message:
+      return take_message(frame);
+    case FrameKind::offer:
+      return take_offer(frame);
+    case FrameKind::part:
+      return take_part(frame);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Landing> Incoming::take_message(const Frame& frame) {
+  if (frame.bytes > longest_whole_message) return std::nullopt;
+  const Envelope envelope{.source = peer_, .context = frame.context, .tag = frame.tag, .bytes = frame.bytes};
+  receive_ = endpoint_.inbox_.match(envelope);
+  Landing landing;
+  if (receive_ != nullptr) {
+    landing = {receive_->data, receive_->bytes};
+  } else {
+    auto early = std::make_unique<EarlyMessage>();
+    early->envelope = envelope;
+    early->data = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(frame.bytes, 1));
+    landing = {early->data.get(), frame.bytes};
+    early_ = early.get();
+    endpoint_.inbox_.keep(std::move(early));
+  }
+  if (frame.bytes == 0) take_own_end();
+  return landing;
+}
+
+std::optional<Landing> Incoming::take_offer(const Frame& frame) {
+  const Envelope envelope{.source = peer_, .context = frame.context, .tag = frame.tag, .bytes = frame.bytes};
+  if (Message* receive = endpoint_.inbox_.match(envelope)) {
+    receive->arrived = frame.bytes;
+    want(frame.number, *receive);
+    return Landing{};
+  }
+  auto early = std::make_unique<EarlyMessage>();
+  early->envelope = envelope;
+  early->number = frame.number;
+  endpoint_.inbox_.keep(std::move(early));
+  return Landing{};
+}
+
+void Incoming::want(std::uint64_t number, Message& receive) {
+  wanted_[number] = {.receive = &receive, .rest = receive.arrived};
+  queue_.add({.kind = FrameKind::wanted, .number = number});
+  if (!writes_) flush();
+}
+
+std::optional<Landing> Incoming::take_part(const Frame& frame) {
+  const auto found = wanted_.find(frame.number);
+  if (found == wanted_.end() || frame.bytes > std::min(found->second.rest, longest_part)) return std::nullopt;
+  if (frame.bytes == 0) {
+    take_own_end();
+    return Landing{};
+  }
+  const Message& receive = *found->second.receive;
+  const std::size_t done = receive.arrived - found->second.rest;
+  return done >= receive.bytes ? Landing{} : Landing{receive.data + done, receive.bytes - done};
+}
+
+void Incoming::take_own_end() {
+  if (endpoint_.failure() != nullptr) return;
+  if (frame_.kind == FrameKind::part) {
+    const auto found = wanted_.find(frame_.number);
+    found->second.rest -= frame_.bytes;
+    if (found->second.rest > 0) return;
+    Message& receive = *found->second.receive;
+    wanted_.erase(found);
+    receive.source = peer_;
+    return receive.end(Message::State::done);
+  }
+  EarlyMessage* const early = std::exchange(early_, nullptr);
+  Message* const receive = std::exchange(receive_, nullptr);
+  if (early != nullptr) early->is_whole = true;
+  if (own_early_) return endpoint_.deliver(std::move(own_early_), *receive);
+  if (receive == nullptr) return;
+  receive->source = peer_;
+  receive->arrived = frame_.bytes;
+  receive->end(Message::State::done);
+  give_credit(frame_.bytes);
+}
+
+void Incoming::give_present(Inbox::Early early, Message& receive) {
+  own_early_ = std::move(early);
+  receive_ = &receive;
+}
+
+void Incoming::give_credit(std::size_t bytes) {
+  taken_ += credit_for(bytes);
+  if (taken_ < most_credit / 4) return;
+  queue_.add({.kind = FrameKind::credit, .bytes = std::exchange(taken_, 0)});
+  if (!writes_) flush();
+}
+
+void Incoming::fail() {
+  reader_.forget_landing();
+  early_ = nullptr;
+  own_early_ = nullptr;
+  if (Message* receive = std::exchange(receive_, nullptr)) receive->end(Message::State::failed);
+  for (const auto& [number, wanted] : wanted_) wanted.receive->end(Message::State::failed);
+  wanted_.clear();
+  queue_.end_all(Message::State::failed);
+}
+
+}  // namespace stretto

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both ends of a connection. The lock of the endpoint is held in all functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "sockets/endpoint.hpp"
+#include "sockets/frame_reader.hpp"
+#include "sockets/send_queue.hpp"
+
+namespace stretto {
+
+/// What a whole message takes of the sender's credit.
+constexpr std::size_t credit_for(std::size_t bytes) {
+  constexpr std::size_t of_any = 128;
+  return bytes + of_any;
+}
+
+/// What both ends have in common: a socket, what is to be written to it, and the end of the job.
+class Connection : public Polled, protected FrameTaker {
+ public:
+  Connection(Endpoint& endpoint, int peer, std::size_t buffer_bytes)
+      : endpoint_(endpoint), peer_(peer), reader_(buffer_bytes) {}
+  ~Connection() override { endpoint_.poller_.remove(socket_); }
+
+  void say_farewell();
+  void tell_failure(const std::string& reason);
+  [[nodiscard]] bool is_flushed() const { return !socket_ || queue_.is_empty(); }
+  /// Returns whether anything was written.
+  bool flush();
+  void close();
+  /// Closes the socket and nothing else.
+  void abandon() { socket_.close(); }
+
+ protected:
+  [[nodiscard]] virtual bool may_write() const { return true; }
+  /// Returns whether anything was read.
+  bool read();
+  std::optional<Landing> take(const Frame& frame) override;
+  void take_end() override;
+  /// A frame that is none of those that both ends send.
+  virtual std::optional<Landing> take_own(const Frame& frame) = 0;
+  virtual void take_own_end() {}
+  /// The connection has ended, with an error or without (0).
+  virtual void note_end(int error);
+
+  Endpoint& endpoint_;
+  int peer_;
+  Socket socket_;
+  FrameReader reader_;
+  SendQueue queue_;
+  bool writes_ = false;  // whether the poller looks for room
+
+ private:
+  std::optional<std::string> told_;  // of a failure, while it arrives
+};
+
+/// The end of the rank that made it.
+class Outgoing final : public Connection {
+ public:
+  Outgoing(Endpoint& endpoint, int peer);
+
+  /// Begins as soon as the address is known.
+  void connect(const Address& address);
+  void send(Message& message);
+  bool look(bool readable, bool writable) override;
+  /// To be called now and then.
+  void look_at_clock(Endpoint::Clock::time_point now);
+  /// Whether the clock will decide something soon.
+  [[nodiscard]] bool needs_clock() const {
+    return state_ == State::connecting || state_ == State::greeting || state_ == State::ended;
+  }
+  /// Ends all messages, which cannot arrive any more.
+  void end_all(Message::State how);
+
+ private:
+  enum class State : std::uint8_t { without_address, connecting, greeting, ready, ended };
+
+  [[nodiscard]] bool may_write() const override { return state_ == State::ready; }
+  std::optional<Landing> take_own(const Frame& frame) override;
+  void note_end(int error) override;
+  void begin();
+  bool greet();
+  bool take_challenge();
+  void try_again(int error);
+
+  State state_ = State::without_address;
+  Address address_;
+  Hello hello_;
+  Endpoint::Clock::time_point began_{};
+  Endpoint::Clock::time_point ended_{};
+  int error_ = 0;            // with which it ended
+  bool is_waiting_ = false;  // to connect again
+  std::size_t credit_ = most_credit;
+  std::uint64_t offers_ = 0;
+  std::map<std::uint64_t, Message*> offered_;
+};
+
+/// The other end.
+class Incoming final : public Connection {
+ public:
+  Incoming(Endpoint& endpoint, int peer, Socket socket);
+
+  /// Lets an offered message come.
+  void want(std::uint64_t number, Message& receive);
+  /// Gives a receive the message that is being read.
+  void give_present(Inbox::Early early, Message& receive);
+  void give_credit(std::size_t bytes);
+  bool look(bool readable, bool writable) override;
+  /// Ends all messages as failed.
+  void fail();
+
+ private:
+  struct Wanted {
+    Message* receive;
+    std::size_t rest;  // bytes to come
+  };
+
+  std::optional<Landing> take_own(const Frame& frame) override;
+  void take_own_end() override;
+  std::optional<Landing> take_message(const Frame& frame);
+  std::optional<Landing> take_offer(const Frame& frame);
+  std::optional<Landing> take_part(const Frame& frame);
+
+  // Of the present frame:
+  Frame frame_;
+  Message* receive_ = nullptr;     // that gets it
+  EarlyMessage* early_ = nullptr;  // or where it is kept
+  Inbox::Early own_early_;         // which has found its receive meanwhile
+  std::map<std::uint64_t, Wanted> wanted_;
+  std::size_t taken_ = 0;  // credit that is not given back yet
+};
+
+}  // namespace stretto

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/endpoint.hpp"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "sockets/connections.hpp"
+
+namespace stretto {
+namespace {
+
+/// Ranks may need a connection to each other rank.
+void raise_limit_of_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+constexpr std::chrono::milliseconds usual_look{1000};
+constexpr std::chrono::milliseconds look_at_beginnings{100};
+
+}  // namespace
+
+class Endpoint::Door final : public Polled {
+ public:
+  static constexpr std::size_t most_visitors = 512;
+  static constexpr std::chrono::seconds longest_visit{10};
+
+  Door(Endpoint& endpoint, Socket listener) : endpoint_(endpoint), listener_(std::move(listener)) {
+    endpoint_.poller_.add(listener_, *this);
+  }
+
+  bool look(bool /*readable*/, bool /*writable*/) override {
+    for (;;) {
+      Socket socket(accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) return true;
+      if (visitors_.size() >= most_visitors) refuse_first();
+      Guest& guest = visitors_.emplace_back(*this, std::move(socket), Clock::now() + longest_visit);
+      endpoint_.poller_.add(guest.visitor.socket(), guest);
+    }
+  }
+
+  /// To be called when no visitor is being looked at.
+  void tidy() {
+    const auto now = Clock::now();
+    visitors_.remove_if([&](Guest& guest) {
+      if (guest.verdict == Visitor::Verdict::admitted) endpoint_.admit(guest.visitor);
+      return guest.verdict != Visitor::Verdict::undecided || guest.visitor.is_overdue(now);
+    });
+    has_decided_ = false;
+  }
+  [[nodiscard]] bool has_decided() const { return has_decided_; }
+
+  void abandon() {
+    listener_.close();
+    for (Guest& guest : visitors_) guest.visitor.socket().close();
+  }
+
+ private:
+  struct Guest final : Polled {
+    Guest(Door& of, Socket socket, Clock::time_point until) : door(of), visitor(std::move(socket), until) {}
+    ~Guest() override { door.endpoint_.poller_.remove(visitor.socket()); }
+    bool look(bool /*readable*/, bool /*writable*/) override {
+      if (verdict == Visitor::Verdict::undecided)
+        verdict = visitor.look(door.endpoint_.secret_, door.endpoint_.ranks_);
+      door.has_decided_ = door.has_decided_ || verdict != Visitor::Verdict::undecided;
+      return true;
+    }
+    Door& door;
+    Visitor visitor;
+    Visitor::Verdict verdict = Visitor::Verdict::undecided;
+  };
+
+  /// It may be about to be looked at, so tidy() removes it.
+  void refuse_first() {
+    const auto first = std::ranges::find(visitors_, Visitor::Verdict::undecided, &Guest::verdict);
+    if (first == visitors_.end()) return;
+    first->verdict = Visitor::Verdict::refused;
+    has_decided_ = true;
+  }
+
+  Endpoint& endpoint_;
+  Socket listener_;
+  std::list<Guest> visitors_;
+  bool has_decided_ = false;
+};
+
+Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, const Address& listens_at)
+    : rank_(rank),
+      ranks_(ranks),
+      secret_(secret),
+      listens_at_(listens_at),
+      inbox_(ranks),
+      peers_(static_cast<std::size_t>(ranks)) {
+  raise_limit_of_files();
+  door_ = std::make_unique<Door>(*this, std::move(listener));
+}
+
+Endpoint::~Endpoint() = default;
+
+Outgoing& Endpoint::outgoing(int rank) {
+  Peer& to = peer(rank);
+  if (!to.out) {
+    to.out = std::make_unique<Outgoing>(*this, rank);
+    connected_.push_back(rank);
+    if (to.address.family != 0) to.out->connect(to.address);
+  }
+  return *to.out;
+}
+
+void Endpoint::set_address(int rank, const Address& address) {
+  const std::lock_guard guard(mutex_);
+  Peer& of = peer(rank);
+  if (of.address.family != 0) return;
+  of.address = address;
+  if (of.out) of.out->connect(address);
+}
+
+void Endpoint::start(Message& message) {
+  const std::lock_guard guard(mutex_);
+  if (failure() != nullptr) return message.end(Message::State::failed);
+  if (message.sends) {
+    start_send(message);
+  } else {
+    start_receive(message);
+  }
+}
+
+void Endpoint::start_send(Message& message) {
+  if (message.peer != rank_) {
+    // A rank that has left needs nothing more.
+    if (peer(message.peer).has_left) return message.end(Message::State::done);
+    return outgoing(message.peer).send(message);
+  }
+  const Envelope envelope{.source = rank_, .context = message.context, .tag = message.tag, .bytes = message.bytes};
+  auto early = std::make_unique<EarlyMessage>();
+  early->envelope = envelope;
+  early->is_whole = true;
+  Message* const receive = inbox_.match(envelope);
+  if (receive != nullptr) {
+    if (message.bytes > 0) std::memmove(receive->data, message.data, std::min(message.bytes, receive->bytes));
+    receive->source = rank_;
+    receive->arrived = message.bytes;
+    receive->end(Message::State::done);
+  } else {
+    early->data = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(message.bytes, 1));
+    if (message.bytes > 0) std::memcpy(early->data.get(), message.data, message.bytes);
+    inbox_.keep(std::move(early));
+  }
+  message.end(Message::State::done);
+}
+
+void Endpoint::start_receive(Message& message) {
+  Inbox::Early early = inbox_.post(message);
+  if (early != nullptr) return deliver(std::move(early), message);
+  if (message.peer != any_rank && message.peer != rank_ && peer(message.peer).has_left)
+    fail_locked("rank " + std::to_string(message.peer) + " has left the job, and others wait for it");
+}
+
+void Endpoint::deliver(Inbox::Early early, Message& receive) {
+  const Envelope& envelope = early->envelope;
+  Incoming* const from = envelope.source == rank_ ? nullptr : peer(envelope.source).in.get();
+  receive.arrived = envelope.bytes;
+  if (early->is_offered()) return from->want(early->number, receive);
+  if (!early->is_whole) return from->give_present(std::move(early), receive);
+  const std::size_t bytes = std::min(envelope.bytes, receive.bytes);
+  if (bytes > 0) std::memcpy(receive.data, early->data.get(), bytes);
+  receive.source = envelope.source;
+  receive.end(Message::State::done);
+  if (from != nullptr) from->give_credit(envelope.bytes);
+}
+
+bool Endpoint::cancel(Message& receive) {
+  const std::lock_guard guard(mutex_);
+  return !receive.has_ended() && inbox_.cancel(receive);
+}
+
+std::optional<Envelope> Endpoint::probe(int source, std::uint64_t context, std::int32_t tag) {
+  const std::lock_guard guard(mutex_);
+  return inbox_.probe(source, context, tag);
+}
+
+bool Endpoint::progress() {
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  if (!guard.owns_lock()) return false;
+  const bool any = poller_.poll();
+  if (door_->has_decided()) door_->tidy();
+  if (const auto now = Clock::now(); now > next_look_) look_at_clock();
+  return any;
+}
+
+void Endpoint::look_at_clock() {
+  const auto now = Clock::now();
+  door_->tidy();
+  bool some_begin = false;
+  for (const int rank : connected_) {
+    Outgoing& out = *peer(rank).out;
+    if (peer(rank).has_left || failure() != nullptr) continue;
+    out.look_at_clock(now);
+    some_begin = some_begin || out.needs_clock();
+  }
+  next_look_ = now + (some_begin ? look_at_beginnings : usual_look);
+}
+
+void Endpoint::look_soon() {
+  next_look_ = std::min(next_look_, Clock::now() + look_at_beginnings);
+}
+
+void Endpoint::admit(Visitor& visitor) {
+  const auto rank = static_cast<int>(visitor.hello().rank);
+  Peer& from = peer(rank);
+  if (from.in != nullptr || rank == rank_) return;  // nobody connects twice
+  poller_.remove(visitor.socket());
+  from.in = std::make_unique<Incoming>(*this, rank, std::move(visitor.socket()));
+  admitted_.push_back(rank);
+  if (from.address.family == 0) {
+    from.address = visitor.hello().listens_at;
+    if (from.out) from.out->connect(from.address);
+  }
+  if (const char* reason = failure()) from.in->tell_failure(reason);
+}
+
+void Endpoint::lose(int rank, const std::string& how) {
+  if (!peer(rank).has_left) fail_locked("rank " + std::to_string(rank) + " is lost: " + how);
+}
+
+void Endpoint::take_farewell(int rank) {
+  peer(rank).has_left = true;
+  if (peer(rank).out) peer(rank).out->end_all(Message::State::done);
+  if (inbox_.awaits(rank))
+    fail_locked("rank " + std::to_string(rank) + " has left the job, and others wait for it");
+}
+
+void Endpoint::fail(const std::string& reason) {
+  const std::lock_guard guard(mutex_);
+  fail_locked(reason);
+}
+
+void Endpoint::fail_locked(const std::string& reason) {
+  if (failure() != nullptr) return;
+  end_all_messages(reason);
+  for (const int rank : connected_) peer(rank).out->tell_failure(failure());
+  for (const int rank : admitted_) peer(rank).in->tell_failure(failure());
+}
+
+void Endpoint::end_all_messages(const std::string& reason) {
+  // It stays: works may ask for it at any time.
+  failure_.store((new std::string(reason.substr(0, longest_failure)))->c_str(), std::memory_order_release);
+  inbox_.fail();
+  for (const int rank : connected_) peer(rank).out->end_all(Message::State::failed);
+  for (const int rank : admitted_) peer(rank).in->fail();
+}
+
+void Endpoint::close() {
+  const std::lock_guard guard(mutex_);
+  if (failure() == nullptr) end_all_messages("the job has ended");
+}
+
+void Endpoint::leave(double seconds) {
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  // A rank to which this one has sent something reads the farewell behind it, and nowhere else: it might come
+  // first there.
+  const auto say_farewell = [&](auto&& say, auto&& is_flushed) {
+    {
+      const std::lock_guard guard(mutex_);
+      say();
+    }
+    for (bool done = false; !done && Clock::now() < until;) {
+      if (!progress()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      const std::lock_guard guard(mutex_);
+      done = is_flushed();
+    }
+  };
+  say_farewell(
+      [&] {
+        for (const int rank : connected_) peer(rank).out->say_farewell();
+      },
+      [&] { return std::ranges::all_of(connected_, [&](int rank) { return peer(rank).out->is_flushed(); }); });
+  say_farewell(
+      [&] {
+        for (const int rank : admitted_) {
+          if (!peer(rank).out) peer(rank).in->say_farewell();
+        }
+      },
+      [&] { return std::ranges::all_of(admitted_, [&](int rank) { return peer(rank).in->is_flushed(); }); });
+}
+
+void Endpoint::abandon_in_child() {
+  poller_.close();
+  door_->abandon();
+  for (const int rank : connected_) peer(rank).out->abandon();
+  for (const int rank : admitted_) peer(rank).in->abandon();
+}
+
+}  // namespace stretto

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/frame_reader.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace stretto {
+
+std::size_t bytes_behind(const Frame& frame) {
+  switch (frame.kind) {
+    case FrameKind::message:
+    case FrameKind::part:
+    case FrameKind::failure:
+      return frame.bytes;
+    default:
+      return 0;
+  }
+}
+
+FrameReader::Found FrameReader::read(int file, FrameTaker& taker, std::size_t most) {
+  std::size_t taken = 0;
+  while (taken < most) {
+    // Here the buffer has less than a frame.
+    const std::size_t straight = std::min(behind_, landing_.room);
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    const std::array<iovec, 2> places{
+        {{.iov_base = landing_.into, .iov_len = straight},
+         {.iov_base = buffer_.data() + end_, .iov_len = buffer_.size() - end_}}};
+    const bool goes_straight = straight > 0;
+    const ssize_t got =
+        readv(file, goes_straight ? places.data() : &places[1], goes_straight && straight == behind_ ? 2 : 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (got <= 0) {
+      error_ = got < 0 ? errno : 0;
+      return Found::end;
+    }
+    auto bytes = static_cast<std::size_t>(got);
+    taken += bytes;
+    if (goes_straight) {
+      const std::size_t landed = std::min(bytes, straight);
+      landing_ = {landing_.into + landed, landing_.room - landed};
+      behind_ -= landed;
+      bytes -= landed;
+      if (behind_ == 0) taker.take_end();
+    }
+    end_ += bytes;
+    if (!parse(taker)) return Found::fault;
+  }
+  return taken > 0 ? Found::something : Found::nothing;
+}
+
+/// Takes all that is in the buffer, but for the beginning of a frame.
+bool FrameReader::parse(FrameTaker& taker) {
+  while (begin_ < end_) {
+    if (behind_ > 0) {
+      put(std::min(behind_, end_ - begin_));
+      if (behind_ == 0) taker.take_end();
+      continue;
+    }
+    if (end_ - begin_ < sizeof(Frame)) break;
+    Frame frame;
+    std::memcpy(&frame, buffer_.data() + begin_, sizeof(frame));
+    begin_ += sizeof(frame);
+    const std::optional<Landing> landing = taker.take(frame);
+    if (!landing) return false;
+    landing_ = *landing;
+    behind_ = bytes_behind(frame);
+  }
+  return true;
+}
+
+void FrameReader::put(std::size_t bytes) {
+  const std::size_t wanted = std::min(bytes, landing_.room);
+  if (wanted > 0) std::memcpy(landing_.into, buffer_.data() + begin_, wanted);
+  landing_ = {landing_.into + wanted, landing_.room - wanted};
+  begin_ += bytes;
+  behind_ -= bytes;
+}
+
+}  // namespace stretto

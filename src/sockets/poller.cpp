@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/poller.hpp"
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace stretto {
+namespace {
+
+epoll_event event_of(Polled& polled, bool writes) {
+  epoll_event event{};
+  event.events = EPOLLIN | (writes ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
+  event.data.ptr = &polled;
+  return event;
+}
+
+}  // namespace
+
+Poller::Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+}
+
+void Poller::add(const Socket& socket, Polled& polled, bool writes) {
+  epoll_event event = event_of(polled, writes);
+  if (epoll_ctl(epoll_.file(), EPOLL_CTL_ADD, socket.file(), &event) != 0)
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+}
+
+void Poller::set_writes(const Socket& socket, Polled& polled, bool writes) {
+  epoll_event event = event_of(polled, writes);
+  epoll_ctl(epoll_.file(), EPOLL_CTL_MOD, socket.file(), &event);
+}
+
+void Poller::remove(const Socket& socket) {
+  if (socket) epoll_ctl(epoll_.file(), EPOLL_CTL_DEL, socket.file(), nullptr);
+}
+
+bool Poller::poll(int milliseconds) {
+  std::array<epoll_event, 64> events{};
+  const int count = epoll_wait(epoll_.file(), events.data(), static_cast<int>(events.size()), milliseconds);
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events.at(static_cast<std::size_t>(i));
+    const bool has_ended = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
+    any = static_cast<Polled*>(event.data.ptr)
+              ->look(has_ended || (event.events & EPOLLIN) != 0, (event.events & EPOLLOUT) != 0) ||
+          any;
+  }
+  return any;
+}
+
+}  // namespace stretto

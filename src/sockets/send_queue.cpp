@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/send_queue.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace stretto {
+
+void SendQueue::add(const Frame& frame, Message* message) {
+  Entry& entry = entries_.emplace_back();
+  entry.frame = frame;
+  entry.message = message;
+  if (message == nullptr) return;
+  entry.data = message->data;
+  entry.bytes = message->bytes;
+}
+
+void SendQueue::add_copied(const Frame& frame, const std::byte* data) {
+  Entry& entry = entries_.emplace_back();
+  entry.frame = frame;
+  entry.bytes = frame.bytes;
+  entry.copy = std::make_unique<std::byte[]>(entry.bytes);
+  std::memcpy(entry.copy.get(), data, entry.bytes);
+  entry.data = entry.copy.get();
+}
+
+void SendQueue::add_parts(std::uint64_t number, Message& message) {
+  Entry& entry = entries_.emplace_back();
+  entry.bytes = std::min(message.bytes, longest_part);
+  entry.frame = {.kind = FrameKind::part, .bytes = entry.bytes, .number = number};
+  entry.data = message.data;
+  entry.message = &message;
+  entry.rest = message.bytes - entry.bytes;
+}
+
+SendQueue::State SendQueue::write(int file) {
+  constexpr std::size_t most_at_once = 32;
+  while (!entries_.empty()) {
+    std::array<iovec, most_at_once> places{};
+    std::size_t count = 0;
+    std::size_t skipped = written_;
+    const auto add_place = [&](const void* data, std::size_t bytes) {
+      const std::size_t skip = std::min(skipped, bytes);
+      skipped -= skip;
+      if (bytes > skip) {
+        places.at(count++) = {.iov_base = static_cast<std::byte*>(const_cast<void*>(data)) + skip,
+                              .iov_len = bytes - skip};
+      }
+    };
+    for (const Entry& entry : entries_) {
+      if (count + 2 > most_at_once) break;
+      add_place(&entry.frame, sizeof(Frame));
+      add_place(entry.data, entry.bytes);
+    }
+    msghdr message{};
+    message.msg_iov = places.data();
+    message.msg_iovlen = count;
+    const ssize_t sent = sendmsg(file, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return State::blocked;
+    if (sent < 0) {
+      error_ = errno;
+      return State::broken;
+    }
+    written_ += static_cast<std::size_t>(sent);
+    while (!entries_.empty() && written_ >= sizeof(Frame) + entries_.front().bytes) finish_first();
+  }
+  return State::empty;
+}
+
+void SendQueue::finish_first() {
+  Entry done = std::move(entries_.front());
+  entries_.pop_front();
+  written_ -= sizeof(Frame) + done.bytes;
+  if (done.message == nullptr) return;
+  if (done.rest == 0) return done.message->end(Message::State::done);
+  // The next part goes behind what has been queued meanwhile.
+  done.data += done.bytes;
+  done.bytes = std::min(done.rest, longest_part);
+  done.rest -= done.bytes;
+  done.frame.bytes = done.bytes;
+  entries_.push_back(std::move(done));
+}
+
+void SendQueue::end_all(Message::State how) {
+  if (written_ > 0 && !entries_.front().copy) {
+    Entry& half = entries_.front();
+    half.copy = std::make_unique<std::byte[]>(half.bytes);
+    if (half.bytes > 0) std::memcpy(half.copy.get(), half.data, half.bytes);
+    half.data = half.copy.get();
+  }
+  for (Entry& entry : entries_) {
+    if (Message* message = std::exchange(entry.message, nullptr)) message->end(how);
+    entry.rest = 0;
+  }
+  entries_.resize(written_ > 0 ? 1 : 0);
+}
+
+}  // namespace stretto
