@@ -13,6 +13,10 @@ from typing import Any
 from stretto.support.errors import StrettoError
 
 
+# Ranks that came at the same time hear from rank 0 who is missing.
+_TIME_TO_ANSWER = timedelta(seconds=1)
+
+
 class Clock:
     """What is left of a time."""
 
@@ -56,7 +60,7 @@ def _ask(store: Any, rank: int, size: int, clock: Clock, job: str) -> tuple[Outc
     here, answer = f"stretto/here/{rank}", f"stretto/answer/{word}"
     store.set(here, f"{word} {job}")
     try:
-        store.wait([answer], clock.left)
+        store.wait([answer], clock.left + _TIME_TO_ANSWER)
     except RuntimeError:
         with suppress(RuntimeError):
             store.delete_key(here)

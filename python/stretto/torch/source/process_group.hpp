@@ -128,12 +128,9 @@ class ProcessGroup final : public Base {
   std::vector<stretto_work*> start_allgathers(const Tensors& buffers);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
-  /// Whether another backend does what Stretto does not do, such as calls with several tensors.
-  [[nodiscard]] bool has_other() const {
-    return has_other_;
-  }
+  /// Whether a call is one that Stretto does not do, and a group of another backend does.
   [[nodiscard]] bool is_for_other(const Tensors& tensors) const {
-    return has_other_ && tensors.size() != 1;
+    return has_other_ && (tensors.size() != 1 || tensors[0].layout() != at::kStrided);
   }
   /// All ranks make the same calls, so the first one that needs the other group can make it.
   Base& other();

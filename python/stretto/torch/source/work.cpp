@@ -196,8 +196,9 @@ void Work::end() {
   std::exception_ptr error;
   for (stretto_work* call : calls_) {
     if (const char* text = stretto.work_error(call)) {
-      error =
-          std::make_exception_ptr(std::runtime_error("stretto: " + task_.description + " failed: " + text));
+      const char* const reason = stretto.failure();  // of the whole job
+      error = std::make_exception_ptr(std::runtime_error("stretto: " + task_.description + " failed: " +
+                                                         (reason == nullptr ? text : reason)));
     }
     source_ = stretto.work_source(call);
     stretto.work_free(call);
