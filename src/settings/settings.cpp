@@ -17,9 +17,13 @@ namespace {
 constexpr std::string_view prefix = "STRETTO_";
 constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 
-/// Variables with our prefix for the tools, not for the library.
-bool is_for_tools(std::string_view name) {
-  return name == "STRETTO_CACHE" || name == "STRETTO_LIB_DIR" || name == "STRETTO_MPI_PREFIXES";
+/// Variables with our prefix that count before these settings do: for the tools, for PyTorch's backend, and
+/// for the start of a job without MPI.
+bool counts_elsewhere(std::string_view name) {
+  constexpr auto names =
+      std::to_array<std::string_view>({"STRETTO_CACHE", "STRETTO_INTERFACE", "STRETTO_LIB_DIR",
+                                       "STRETTO_MPI_PREFIXES", "STRETTO_NETWORK", "STRETTO_REPLACE"});
+  return std::ranges::find(names, name) != names.end();
 }
 
 bool parse_switch(std::string_view name, std::string_view value, Settings& settings) {
@@ -159,7 +163,7 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
   }
   const auto* const known = std::ranges::find(variables, name, &Variable::name);
   if (known != variables.end()) return known->take(name, value, settings);
-  if (is_for_tools(name)) return;
+  if (counts_elsewhere(name)) return;
   settings.complaints.push_back(
       {std::string(name), "there is no such setting; there are " + known_variables(), "it is ignored"});
 }

@@ -123,16 +123,14 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
   if (const auto own = own_end_of_route("192.0.2.1")) return own;
   for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
     const auto own = std::string_view(one->ifa_name) == "lo" ? std::nullopt
-                                                            : address_of_interface(all.get(), one->ifa_name);
+                                                             : address_of_interface(all.get(), one->ifa_name);
     if (own) return own;
   }
   return own_end_of_route("127.0.0.1");
 }
 
 Socket listen_at(Address& address) {
-  const auto fail = [](const char* what) {
-    throw std::system_error(errno, std::generic_category(), what);
-  };
+  const auto fail = [](const char* what) { throw std::system_error(errno, std::generic_category(), what); };
   Socket listener(
       socket(address.family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) fail("socket");

@@ -39,8 +39,8 @@ Visitor::Verdict Visitor::look(const SipKey& secret, int ranks) {
 
 Visitor::Verdict Visitor::take_hello(const SipKey& secret, int ranks) {
   std::memcpy(&hello_, bytes_.data(), sizeof(hello_));
-  const bool is_plausible = hello_.mark == protocol_mark && hello_.ranks == static_cast<std::uint32_t>(ranks) &&
-                            hello_.rank < hello_.ranks;
+  const bool is_plausible = hello_.mark == protocol_mark &&
+                            hello_.ranks == static_cast<std::uint32_t>(ranks) && hello_.rank < hello_.ranks;
   if (!is_plausible) return Verdict::refused;
   fill_randomly(challenge_.number);
   challenge_.proof = proof_of(End::listener, secret, hello_, challenge_.number);

@@ -31,8 +31,8 @@ void configure(const Socket& socket) {
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
 }
 
-/// Whether something was sent and not acknowledged for too long. A peer that is late acknowledges that it has no
-/// room. (TCP_USER_TIMEOUT would take that for a lost link.)
+/// Whether something was sent and not acknowledged for too long. A peer that is late acknowledges that it has
+/// no room. (TCP_USER_TIMEOUT would take that for a lost link.)
 bool is_silent(const Socket& socket) {
   tcp_info info{};
   socklen_t length = sizeof(info);
@@ -135,6 +135,8 @@ void Outgoing::connect(const Address& address) {
 
 void Outgoing::begin() {
   is_waiting_ = false;
+  // A scope is this node's own name of the interface.
+  if (address_.scope != 0) address_.scope = endpoint_.listens_at().scope;
   SystemAddress to(address_);
   socket_ = Socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   state_ = State::connecting;

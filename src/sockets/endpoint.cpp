@@ -139,7 +139,8 @@ void Endpoint::start_send(Message& message) {
     if (peer(message.peer).has_left) return message.end(Message::State::done);
     return outgoing(message.peer).send(message);
   }
-  const Envelope envelope{.source = rank_, .context = message.context, .tag = message.tag, .bytes = message.bytes};
+  const Envelope envelope{
+      .source = rank_, .context = message.context, .tag = message.tag, .bytes = message.bytes};
   auto early = std::make_unique<EarlyMessage>();
   early->envelope = envelope;
   early->is_whole = true;
@@ -282,7 +283,9 @@ void Endpoint::leave(double seconds) {
       [&] {
         for (const int rank : connected_) peer(rank).out->say_farewell();
       },
-      [&] { return std::ranges::all_of(connected_, [&](int rank) { return peer(rank).out->is_flushed(); }); });
+      [&] {
+        return std::ranges::all_of(connected_, [&](int rank) { return peer(rank).out->is_flushed(); });
+      });
   say_farewell(
       [&] {
         for (const int rank : admitted_) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's messages to the others, without MPI: over TCP. A connection is made when a rank first sends something
-// to another one, and carries what that rank sends (sockets/frame.hpp). So a pair has at most two, and ranks that
-// never talk have none.
+// A rank's messages to the others, without MPI: over TCP. A connection is made when a rank first sends
+// something to another one, and carries what that rank sends (sockets/frame.hpp). So a pair has at most two,
+// and ranks that never talk have none.
 //
 // A job fails as a whole. A rank that ends without a farewell, a lost link, or a call that is overdue leave
 // messages that can neither end nor be taken back. The rank that notices tells all ranks to which it has
-// connections, and these tell others. Ranks keep connections to their neighbours in a tree (mpi/own_network.hpp),
-// so whichever rank is lost, all others hear of it.
+// connections, and these tell others. Ranks keep connections to their neighbours in a tree
+// (mpi/own_network.hpp), so whichever rank is lost, all others hear of it.
 #pragma once
 
 #include <atomic>
@@ -59,8 +59,8 @@ class Endpoint {
   /// Advances all messages as far as possible without waiting. Returns whether anything moved.
   bool progress();
 
-  /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of messages
-  /// is free then. Does nothing if they have failed before.
+  /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of
+  /// messages is free then. Does nothing if they have failed before.
   void fail(const std::string& reason);
   /// Returns why nothing works any more, or nullptr. The text stays.
   [[nodiscard]] const char* failure() const { return failure_.load(std::memory_order_acquire); }
@@ -69,8 +69,8 @@ class Endpoint {
   void leave(double seconds);
   /// Makes all messages fail, without a word to the other ranks. To be called after leave().
   void close();
-  /// In a child of fork(), in which nothing of this may be used: closes its copies of the connections, so that
-  /// the end of the parent is seen. The lock must be held (prepare_fork).
+  /// In a child of fork(), in which nothing of this may be used: closes its copies of the connections, so
+  /// that the end of the parent is seen. The lock must be held (prepare_fork).
   void abandon_in_child();
   std::mutex& mutex() { return mutex_; }
 

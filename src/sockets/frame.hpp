@@ -14,8 +14,8 @@
 //   wanted     the receive of a long message is posted
 //   credit     so many bytes of whole messages have found their receives
 //
-// A rank sends whole messages only as long as it has credit, so what others keep for a rank that is late has a
-// bound. The nodes of a job have the same byte order (a Hello of the other one has no known first word).
+// A rank sends whole messages only as long as it has credit, so what others keep for a rank that is late has
+// a bound. The nodes of a job have the same byte order (a Hello of the other one has no known first word).
 #pragma once
 
 #include <cstddef>

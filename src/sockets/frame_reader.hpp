@@ -32,8 +32,8 @@ class FrameTaker {
 /// The bytes that follow a frame.
 std::size_t bytes_behind(const Frame& frame);
 
-/// Reads frames from a connection. Short ones come many at a time. What follows them goes straight to where it is
-/// wanted, as far as it is not in the buffer already.
+/// Reads frames from a connection. Short ones come many at a time. What follows them goes straight to where
+/// it is wanted, as far as it is not in the buffer already.
 class FrameReader {
  public:
   explicit FrameReader(std::size_t buffer_bytes) : buffer_(buffer_bytes) {}

@@ -16,9 +16,8 @@ auto find_receive(List& posted, const Envelope& envelope) {
 
 template <typename List>
 auto find_early(List& early, std::uint64_t context, std::int32_t tag) {
-  return std::ranges::find_if(early, [&](const auto& one) {
-    return one->envelope.context == context && one->envelope.tag == tag;
-  });
+  return std::ranges::find_if(
+      early, [&](const auto& one) { return one->envelope.context == context && one->envelope.tag == tag; });
 }
 
 }  // namespace
@@ -75,7 +74,8 @@ std::optional<Envelope> Inbox::probe(int source, std::uint64_t context, std::int
   const EarlyMessage* first = nullptr;
   const auto look = [&](const OfRank& rank) {
     const auto found = find_early(rank.early, context, tag);
-    if (found != rank.early.end() && (first == nullptr || (*found)->order < first->order)) first = found->get();
+    if (found != rank.early.end() && (first == nullptr || (*found)->order < first->order))
+      first = found->get();
   };
   if (source != any_rank) {
     look(at(source));

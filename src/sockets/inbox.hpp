@@ -23,16 +23,16 @@ struct Envelope {
 /// A message that has come, or was offered, before its receive was posted.
 struct EarlyMessage {
   Envelope envelope;
-  std::uint64_t order = 0;              // among those of all ranks
-  std::unique_ptr<std::byte[]> data;    // nullptr: it was offered
-  bool is_whole = false;                // all of it is in `data`
-  std::uint64_t number = 0;             // of the offer
+  std::uint64_t order = 0;            // among those of all ranks
+  std::unique_ptr<std::byte[]> data;  // nullptr: it was offered
+  bool is_whole = false;              // all of it is in `data`
+  std::uint64_t number = 0;           // of the offer
 
   [[nodiscard]] bool is_offered() const { return data == nullptr; }
 };
 
-/// Matches messages with receives, as MPI does: of a source, a context and a tag, the first one posted gets the
-/// first one sent.
+/// Matches messages with receives, as MPI does: of a source, a context and a tag, the first one posted gets
+/// the first one sent.
 class Inbox {
  public:
   using Early = std::unique_ptr<EarlyMessage>;

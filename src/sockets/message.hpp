@@ -9,8 +9,8 @@ namespace stretto {
 
 constexpr int any_rank = -2;
 
-/// A message that this rank sends or awaits. Its owner keeps it, and its memory, until it has ended. Messages of
-/// a pair of ranks, a context and a tag match in order.
+/// A message that this rank sends or awaits. Its owner keeps it, and its memory, until it has ended. Messages
+/// of a pair of ranks, a context and a tag match in order.
 struct Message {
   enum class State : std::uint8_t {
     pending,

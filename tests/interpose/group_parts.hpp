@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface for frameworks (include/stretto/group.h), looked up as frameworks do. Every call, type and
-// operation is compared with what is computed here: many at once, on groups of some ranks, and errors. The program
-// that includes this has a CHECK of its own.
+// operation is compared with what is computed here: many at once, on groups of some ranks, and errors. The
+// program that includes this has a CHECK of its own.
 #pragma once
 
 #include "stretto/group.h"

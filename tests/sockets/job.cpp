@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs without MPI, through the interface for frameworks: job LIBRARY RANKS PART. The ranks are processes of this
-// one, and their store is a folder.
+// Jobs without MPI, through the interface for frameworks: job LIBRARY RANKS PART. The ranks are processes of
+// this one, and their store is a folder.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,8 @@
 
 namespace {
 [[noreturn]] void fail(const char* file, int line, const char* condition, const std::string& context) {
-  std::fprintf(stderr, "%s:%d: process %d: CHECK(%s) failed %s\n", file, line, getpid(), condition, context.c_str());
+  std::fprintf(stderr, "%s:%d: process %d: CHECK(%s) failed %s\n", file, line, getpid(), condition,
+               context.c_str());
   _exit(1);
 }
 }  // namespace
@@ -49,8 +50,7 @@ class FolderStore {
                   static_cast<FolderStore*>(of)->set(key, {static_cast<const char*>(value), bytes});
                   return 0;
                 },
-            .get =
-                [](void* of, const char* key, void* value, size_t capacity) -> long {
+            .get = [](void* of, const char* key, void* value, size_t capacity) -> long {
               const std::string found = static_cast<FolderStore*>(of)->get(key);
               std::memcpy(value, found.data(), std::min(found.size(), capacity));
               return static_cast<long>(found.size());
@@ -106,7 +106,8 @@ std::string failure_of(stretto_work* work, double seconds) {
 }
 
 stretto_work* sum(stretto_group* group, std::vector<float>& data) {
-  return CALL(stretto_group_allreduce)(group, data.data(), data.data(), data.size(), STRETTO_FLOAT32, STRETTO_SUM);
+  return CALL(stretto_group_allreduce)(group, data.data(), data.data(), data.size(), STRETTO_FLOAT32,
+                                       STRETTO_SUM);
 }
 
 void sum_and_check(stretto_group* group, std::size_t count) {
@@ -163,7 +164,8 @@ void again(int rank, int ranks, const fs::path& folder) {
   }
   CHECK(open_files() <= files, std::to_string(files) + " files, then " + std::to_string(open_files()));
   CHECK(threads() <= running, std::to_string(running) + " threads, then " + std::to_string(threads()));
-  CHECK(resident_kib() < memory + 4096, std::to_string(memory) + " KiB, then " + std::to_string(resident_kib()));
+  CHECK(resident_kib() < memory + 4096,
+        std::to_string(memory) + " KiB, then " + std::to_string(resident_kib()));
 }
 
 /// A rank is killed in the middle of calls. All others hear of it soon, and begin a smaller job.
@@ -180,7 +182,8 @@ void killed(int rank, int ranks, const fs::path& folder) {
   const std::string error = failure_of(sum(group, data), 20);
   CHECK(error.find("rank " + std::to_string(victim)) != std::string::npos, error);
   const auto took = fs::file_time_type::clock::now() - fs::last_write_time(folder / "death");
-  CHECK(took < milliseconds(1500), std::to_string(std::chrono::duration<double>(took).count()) + " s: " + error);
+  CHECK(took < milliseconds(1500),
+        std::to_string(std::chrono::duration<double>(took).count()) + " s: " + error);
   CHECK(std::string(CALL(stretto_failure)()) == error, error);
   CALL(stretto_group_free)(group);
   end();
@@ -251,8 +254,8 @@ constexpr Part parts[] = {
 int main(int argc, char** argv) {
   CHECK(argc == 4);
   const int ranks = std::atoi(argv[2]);
-  const auto part = std::find_if(std::begin(parts), std::end(parts),
-                                 [&](const Part& one) { return one.name == argv[3]; });
+  const auto part =
+      std::find_if(std::begin(parts), std::end(parts), [&](const Part& one) { return one.name == argv[3]; });
   CHECK(part != std::end(parts), argv[3]);
   std::string folder = fs::temp_directory_path() / "stretto-job-XXXXXX";
   CHECK(mkdtemp(folder.data()) != nullptr);

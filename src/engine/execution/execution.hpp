@@ -83,6 +83,9 @@ class Execution {
   virtual void give_up() {}
   /// Whether it ended before its messages: MPI may still move them.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
+  /// Whether its memory must stay, since the MPI library may still use it. Without a library, nothing is in
+  /// flight any more.
+  [[nodiscard]] bool leaves_memory() const { return gave_up_ && mpi.has_library(); }
 
   /// Returns the rank of the collective's communicator that has ended while the call needed it, or -1. The
   /// execution has given up then.

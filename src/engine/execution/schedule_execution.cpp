@@ -180,14 +180,14 @@ void ScheduleExecution::reserve_memory() {
 void ScheduleExecution::release_memory() {
   if (keep_ == Keep::requests && !gave_up_) return;
   for (Flight& flight : flights_) {
-    if (gave_up_) {
+    if (leaves_memory()) {
       flight.landing.abandon();
       flight.scratch.abandon();
     }
     flight.landing = {};
     flight.scratch = {};
   }
-  if (gave_up_) apart_.abandon();
+  if (leaves_memory()) apart_.abandon();
   apart_ = {};
 }
 

@@ -46,8 +46,8 @@ class ChannelPool {
   /// if there can be no channels, or an empty one. All ranks return the same, since they agree on failures
   /// of MPI_Comm_create.
   std::string open(int most_tag);
-  /// Collective over MPI_COMM_WORLD: takes in the last releases. A job without MPI has ended by then, and waits
-  /// for no rank.
+  /// Collective over MPI_COMM_WORLD: takes in the last releases. A job without MPI has ended by then, and
+  /// waits for no rank.
   void close();
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }

@@ -23,6 +23,10 @@ int class_of(int code) {
 }  // namespace
 
 MessageRequests::~MessageRequests() {
+  // Of a call that gave up where nothing is in flight any more (Execution::leaves_memory).
+  for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
+    if (requests_[slot] != mpi.request_null && kept_of_[slot] == nullptr) mpi.Request_free(&requests_[slot]);
+  }
   for (MPI_Request& request : kept_) {
     if (request != mpi.request_null) mpi.Request_free(&request);
   }

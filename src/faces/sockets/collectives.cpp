@@ -34,8 +34,8 @@ int start(std::unique_ptr<TreeCall> call, MPI_Comm comm, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-std::unique_ptr<TreeCall> reduce_to_all(const void* input, void* output, int count, MPI_Datatype type, MPI_Op op,
-                                        MPI_Comm comm) {
+std::unique_ptr<TreeCall> reduce_to_all(const void* input, void* output, int count, MPI_Datatype type,
+                                        MPI_Op op, MPI_Comm comm) {
   const auto data = bytes_of(output, count, type);
   take_input(input, data);
   return std::make_unique<TreeCall>(*comm, Kind::to_all, 0, data, reduction(count, type, op));
@@ -45,8 +45,10 @@ std::unique_ptr<TreeCall> gather_to_all(const void* input, int count, MPI_Dataty
                                         MPI_Comm comm) {
   const auto all = static_cast<std::byte*>(output);
   const std::size_t bytes = static_cast<std::size_t>(count) * type->bytes;
-  auto* own = const_cast<void*>(input == mpi.in_place ? all + static_cast<std::size_t>(comm->rank) * bytes : input);
-  return std::make_unique<TreeCall>(*comm, Kind::gather, 0, bytes_of(own, count, type), TreeCall::Reduce{}, all);
+  auto* own =
+      const_cast<void*>(input == mpi.in_place ? all + static_cast<std::size_t>(comm->rank) * bytes : input);
+  return std::make_unique<TreeCall>(*comm, Kind::gather, 0, bytes_of(own, count, type), TreeCall::Reduce{},
+                                    all);
 }
 
 /// A call that no schedule carries out: of one rank, whose output is its input, or without data.
@@ -68,16 +70,16 @@ std::size_t bytes_in(const int* counts, MPI_Datatype type, MPI_Comm comm) {
   return bytes;
 }
 
-int allreduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/, MPI_Comm comm,
-                      void* request) {
+int allreduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/,
+                      MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
 int reduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/, int /*root*/,
                    MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
-int reduce_scatter_at_once(const void* input, void* output, const int* counts, MPI_Datatype type, MPI_Op /*op*/,
-                           MPI_Comm comm, void* request) {
+int reduce_scatter_at_once(const void* input, void* output, const int* counts, MPI_Datatype type,
+                           MPI_Op /*op*/, MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(counts, type, comm), comm, request);
 }
 int bcast_at_once(void* data, int count, MPI_Datatype type, int /*root*/, MPI_Comm comm, void* request) {
@@ -91,8 +93,9 @@ int rooted_blocks_at_once(const void* input, int count, MPI_Datatype type, void*
                           MPI_Datatype /*its*/, int /*root*/, MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
-int allgatherv_at_once(const void* input, int /*count*/, MPI_Datatype /*type*/, void* output, const int* counts,
-                       const int* /*places*/, MPI_Datatype its, MPI_Comm comm, void* request) {
+int allgatherv_at_once(const void* input, int /*count*/, MPI_Datatype /*type*/, void* output,
+                       const int* counts, const int* /*places*/, MPI_Datatype its, MPI_Comm comm,
+                       void* request) {
   return finish_at_once(input, output, bytes_in(counts, its, comm), comm, request);
 }
 int alltoallv_at_once(const void* input, const int* /*counts*/, const int* /*places*/, MPI_Datatype /*type*/,

@@ -31,8 +31,8 @@ MPI_Comm make(std::vector<int> ranks, std::uint64_t context) {
   return comm;
 }
 
-/// All ranks come to the same number without a message: they make communicators of the same ranks with the same
-/// tag in the same order.
+/// All ranks come to the same number without a message: they make communicators of the same ranks with the
+/// same tag in the same order.
 std::uint64_t context_of(std::uint64_t parent, std::uint64_t number, const std::vector<int>& ranks = {}) {
   Hash hash;
   hash.add(parent);
@@ -79,7 +79,8 @@ int Functions::Group_incl(MPI_Group group, int count, const int* ranks, MPI_Grou
   return MPI_SUCCESS;
 }
 
-int Functions::Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to, int* translated) {
+int Functions::Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to,
+                                     int* translated) {
   for (int i = 0; i < count; ++i) {
     const int in_job = from->ranks.at(static_cast<std::size_t>(ranks[i]));
     const auto found = std::ranges::find(to->ranks, in_job);
@@ -133,8 +134,8 @@ int Functions::Comm_free(MPI_Comm* comm) {
   return MPI_SUCCESS;
 }
 
-int Functions::Comm_create_keyval(MPI_Comm_copy_attr_function* /*copy*/, MPI_Comm_delete_attr_function* remove,
-                                  int* keyval, void* extra) {
+int Functions::Comm_create_keyval(MPI_Comm_copy_attr_function* /*copy*/,
+                                  MPI_Comm_delete_attr_function* remove, int* keyval, void* extra) {
   const std::lock_guard guard(job->mutex);
   *keyval = static_cast<int>(job->keyvals.size());
   job->keyvals.push_back({remove, extra});
@@ -192,7 +193,7 @@ int Functions::Error_class(int error, int* its_class) {
 
 int Functions::Error_string(int error, char* text, int* length) {
   const char* const failure = job == nullptr ? nullptr : job->endpoint->failure();
-  const std::string line = failure != nullptr        ? failure
+  const std::string line = failure != nullptr         ? failure
                            : error == Error::no_mem   ? "there is no memory left"
                            : error == Error::truncate ? "a message is longer than its receive"
                                                       : "error " + std::to_string(error);

@@ -9,8 +9,8 @@ int Functions::Type_contiguous(int count, MPI_Datatype of, MPI_Datatype* made) {
   return MPI_SUCCESS;
 }
 
-int Functions::Type_create_struct(int count, const int* counts, const MPI_Aint* places, const MPI_Datatype* types,
-                                  MPI_Datatype* made) {
+int Functions::Type_create_struct(int count, const int* counts, const MPI_Aint* places,
+                                  const MPI_Datatype* types, MPI_Datatype* made) {
   std::size_t bytes = 0;
   for (int i = 0; i < count; ++i) {
     if (places[i] != static_cast<MPI_Aint>(bytes)) return Error::unsupported;

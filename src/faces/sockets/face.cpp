@@ -20,10 +20,24 @@ Job* job = nullptr;
 namespace {
 
 /// Functions that the core calls only for what the program can do by MPI alone.
-constexpr std::array<std::string_view, 18> unserved{
-    "Iallgather", "Ialltoall", "Ibarrier",  "Ibcast", "Improbe",  "Imrecv",
-    "Ireduce",    "Ireduce_scatter", "Irsend", "Issend", "Pack", "Reduce",
-    "Startall",   "Testany", "Type_create_resized", "Type_get_contents", "Type_get_envelope", "Unpack"};
+constexpr std::array<std::string_view, 18> unserved{"Iallgather",
+                                                    "Ialltoall",
+                                                    "Ibarrier",
+                                                    "Ibcast",
+                                                    "Improbe",
+                                                    "Imrecv",
+                                                    "Ireduce",
+                                                    "Ireduce_scatter",
+                                                    "Irsend",
+                                                    "Issend",
+                                                    "Pack",
+                                                    "Reduce",
+                                                    "Startall",
+                                                    "Testany",
+                                                    "Type_create_resized",
+                                                    "Type_get_contents",
+                                                    "Type_get_envelope",
+                                                    "Unpack"};
 
 constexpr bool is_served(std::string_view name) {
   return std::ranges::find(unserved, name) == unserved.end();
@@ -107,10 +121,10 @@ void set_constants() {
 }
 
 void bind() {
-#define STRETTO_SET(name, parameters)           \
-  if constexpr (is_served(#name)) {             \
-    mpi.name = &Functions::name;                \
-  } else {                                      \
+#define STRETTO_SET(name, parameters)               \
+  if constexpr (is_served(#name)) {                 \
+    mpi.name = &Functions::name;                    \
+  } else {                                          \
     mpi.name = &Unserved<decltype(mpi.name)>::call; \
   }
   STRETTO_MPI_FUNCTIONS(STRETTO_SET)
@@ -130,8 +144,8 @@ void bind() {
   mpi.fail = [](const char* reason) { job->endpoint->fail(reason); };
 }
 
-/// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would not
-/// be seen.
+/// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would
+/// not be seen.
 void watch_forks() {
   static const int once = pthread_atfork(
       [] {

@@ -58,7 +58,8 @@ int error_of(const OpaqueRequest& request) {
 }
 
 void set_empty(MPI_Status* status) {
-  if (status != nullptr) *fields_of(status) = {.source = any_source, .tag = -1, .error = MPI_SUCCESS, .bytes = 0};
+  if (status != nullptr)
+    *fields_of(status) = {.source = any_source, .tag = -1, .error = MPI_SUCCESS, .bytes = 0};
 }
 
 /// Takes the result of a request that has ended. Returns its error.
@@ -152,7 +153,9 @@ int Functions::Testsome(int count, MPI_Request* requests, int* done, int* indice
       any_active = true;
       if (!has_ended(*requests[i])) continue;
       MPI_Status* const status =
-          statuses == nullptr ? nullptr : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + *done);
+          statuses == nullptr
+              ? nullptr
+              : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + *done);
       failed = finish(requests[i], status) != MPI_SUCCESS || failed;
       indices[(*done)++] = i;
     }
@@ -177,7 +180,9 @@ int Functions::Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   bool failed = false;
   for (int i = 0; i < count; ++i) {
     MPI_Status* const status =
-        statuses == nullptr ? nullptr : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + i);
+        statuses == nullptr
+            ? nullptr
+            : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + i);
     if (is_idle(requests[i])) {
       set_empty(status);
       continue;
@@ -223,10 +228,8 @@ int Functions::Iprobe(int from, int tag, MPI_Comm comm, int* found, MPI_Status* 
   }
   *found = envelope ? 1 : 0;
   if (!envelope || status == nullptr) return MPI_SUCCESS;
-  *fields_of(status) = {.source = comm->of_job(envelope->source),
-                        .tag = tag,
-                        .error = MPI_SUCCESS,
-                        .bytes = envelope->bytes};
+  *fields_of(status) = {
+      .source = comm->of_job(envelope->source), .tag = tag, .error = MPI_SUCCESS, .bytes = envelope->bytes};
   return MPI_SUCCESS;
 }
 

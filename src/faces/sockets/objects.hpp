@@ -70,7 +70,19 @@ struct OwnNetworkStatus {
 namespace faces::sockets {
 
 /// The values of MPI's constants. Those of errors are 1 and more.
-enum Error : int { arg = 1, count, in_status, intern, no_mem, other, pending, request, truncate, unsupported, buffer };
+enum Error : int {
+  arg = 1,
+  count,
+  in_status,
+  intern,
+  no_mem,
+  other,
+  pending,
+  request,
+  truncate,
+  unsupported,
+  buffer
+};
 constexpr int any_source = -2;
 constexpr int no_rank = -1;  // MPI_PROC_NULL
 constexpr int undefined = -32766;
@@ -87,7 +99,7 @@ struct Job {
   std::unique_ptr<Endpoint> endpoint;
   OpaqueComm world;
   OpaqueComm self;
-  std::mutex mutex;  // for what follows
+  std::mutex mutex;                                                       // for what follows
   std::map<std::pair<std::vector<int>, int>, std::uint64_t> groups_made;  // by members and tag
   std::vector<Keyval> keyvals;
 };

@@ -89,7 +89,8 @@ void TreeCall::begin_phase(Phase phase) {
 bool TreeCall::advance() {
   while (phase_ < Phase::ended) {
     if (!std::ranges::all_of(messages_, &Message::has_ended)) return false;
-    if (std::ranges::any_of(messages_, [](const Message& one) { return one.state == Message::State::failed; })) {
+    if (std::ranges::any_of(messages_,
+                            [](const Message& one) { return one.state == Message::State::failed; })) {
       phase_ = Phase::failed;
       return true;
     }
@@ -103,7 +104,8 @@ void TreeCall::end_phase() {
   switch (phase_) {
     case Phase::from_children:
       if (reduce_) {
-        for (std::size_t i = 0; i < children_.size(); ++i) reduce_(gathered_.data() + i * data_.size(), data_.data());
+        for (std::size_t i = 0; i < children_.size(); ++i)
+          reduce_(gathered_.data() + i * data_.size(), data_.data());
       }
       return begin_phase(Phase::to_parent);
     case Phase::to_parent:

@@ -14,8 +14,8 @@ namespace stretto {
 
 struct OpaqueComm;
 
-/// A short collective of the core itself, such as an agreement: up a binomial tree, and down again. (Those of the
-/// program go by schedules.) The ranks of a subtree are consecutive, counted from the root.
+/// A short collective of the core itself, such as an agreement: up a binomial tree, and down again. (Those of
+/// the program go by schedules.) The ranks of a subtree are consecutive, counted from the root.
 class TreeCall {
  public:
   enum class Kind : std::uint8_t {

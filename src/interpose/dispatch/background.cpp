@@ -35,9 +35,9 @@ bool has_measured_library(const CallTraits& traits) {
 /// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
 bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
   return session.settings.online != Online::off && form != Form::blocking && choice.source == Source::rule &&
-         !choice.spec.is_native() && mpi.has_library() && !session.settings.reproducible && !session.settings.check &&
-         traits.commutative && !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
-         has_measured_library(traits);
+         !choice.spec.is_native() && mpi.has_library() && !session.settings.reproducible &&
+         !session.settings.check && traits.commutative && !traits.calls_program && !traits.is_own &&
+         !traits.blocks_in_segments && has_measured_library(traits);
 }
 
 /// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call

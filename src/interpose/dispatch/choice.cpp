@@ -11,6 +11,7 @@ namespace stretto {
 
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
+  if (spec.is_native() && !mpi.has_library()) return "is not possible: the job has no MPI library";
   if (spec.is_native()) {
     const bool is_cut = is_cut_by_library(traits.collective) && !traits.has_unequal_blocks;
     if (!spec.is_pass_through() && !is_cut) {
@@ -79,26 +80,34 @@ std::optional<Choice> of_settings(const Question& asked) {
   if (!wanted) return std::nullopt;
   const std::string misfit = find_misfit(*wanted, asked.traits, asked.state.topology());
   if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::forced};
-  const Spec instead = asked.is_reproducible() ? choose_by_rule(asked) : Spec{};
+  const bool needs_own = asked.is_reproducible() || session.must_avoid_library(asked.form);
+  const Spec instead = needs_own ? choose_by_rule(asked) : Spec{};
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
-                          (session.settings.strict   ? "the call fails (STRETTO_STRICT)"
-                           : asked.is_reproducible() ? to_string(instead) + " is used"
-                                                     : "the MPI default is used"));
+                          (session.settings.strict ? "the call fails (STRETTO_STRICT)"
+                           : needs_own             ? to_string(instead) + " is used"
+                                                   : "the MPI default is used"));
   if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};
   return Choice{.spec = instead, .source = Source::forced};
 }
 
-/// Empty, too, if the table's row cannot serve this call.
-std::optional<Choice> of_table(const Question& asked) {
-  // Its rows were measured with equal blocks.
-  if (asked.state.table_shape() == nullptr || asked.traits.has_dominant_node) return std::nullopt;
-  const Table::Row* row =
-      asked.state.table_shape()->find(asked.traits.collective, asked.form, asked.traits.bytes);
+/// Empty, too, if the row cannot serve this call.
+std::optional<Choice> of_rows(const Question& asked, const Table::Shape* shape, Source source) {
+  // They are of equal blocks.
+  if (shape == nullptr || asked.traits.has_dominant_node) return std::nullopt;
+  const Table::Row* row = shape->find(asked.traits.collective, asked.form, asked.traits.bytes);
   if (row == nullptr || (row->spec.is_native() && session.must_avoid_library(asked.form)) ||
       !find_misfit(row->spec, asked.traits, asked.state.topology()).empty()) {
     return std::nullopt;
   }
-  return Choice{.spec = row->spec, .source = Source::table, .algorithm_of_library = row->library};
+  return Choice{.spec = row->spec, .source = source, .algorithm_of_library = row->library};
+}
+
+std::optional<Choice> of_table(const Question& asked) {
+  return of_rows(asked, asked.state.table_shape(), Source::table);
+}
+
+std::optional<Choice> of_model(const Question& asked) {
+  return of_rows(asked, asked.state.modelled(), Source::model);
 }
 
 std::optional<Choice> of_rule(const Question& asked) {
@@ -117,7 +126,7 @@ bool may_be_cut(const Question& asked) {
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced) {
   const Question asked{.state = state, .traits = traits, .form = form, .forced = forced};
-  for (const auto source : {of_library, of_settings, of_table, of_rule}) {
+  for (const auto source : {of_library, of_settings, of_table, of_model, of_rule}) {
     std::optional<Choice> choice = source(asked);
     if (!choice) continue;
     if (choice->spec.is_native() && !may_be_cut(asked)) choice->spec = {};

@@ -213,7 +213,8 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const v
 STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
                                                            const size_t* counts, stretto_type type,
                                                            stretto_op op) {
-  static const Reduce_scatter_blockNext<void*> next_block(symbol_of("own:MPI_Ireduce_scatter_block"), nullptr, nullptr);
+  static const Reduce_scatter_blockNext<void*> next_block(symbol_of("own:MPI_Ireduce_scatter_block"), nullptr,
+                                                          nullptr);
   static const Reduce_scatterNext<void*> next(symbol_of("own:MPI_Ireduce_scatter"), nullptr, nullptr);
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begins and ends a job without MPI, whose ranks find each other by a store of the framework.
+#include <unistd.h>
+
 #include <array>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -38,7 +42,8 @@ class Store {
   void get(const std::string& key, std::span<std::byte> value) const {
     const long bytes = store_.get(store_.of, key.c_str(), value.data(), value.size());
     if (bytes != static_cast<long>(value.size()))
-      throw StartError{"the store did not give " + key + (bytes < 0 ? "" : ", or something else: " + std::to_string(bytes) + " bytes")};
+      throw StartError{"the store did not give " + key +
+                       (bytes < 0 ? "" : ", or something else: " + std::to_string(bytes) + " bytes")};
   }
 
  private:
@@ -94,6 +99,14 @@ std::mutex& beginning() {
   return mutex;
 }
 
+/// A rank that ends regularly takes leave, though nobody has ended the job. One that fails does not: the
+/// others see that.
+void leave_at_exit(int status, void* process) {
+  if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
+  constexpr double longest = 5;  // s
+  if (status == 0 && own_network() != nullptr) own_network()->leave(longest);
+}
+
 int begin(int rank, int ranks, const Store& store, const std::string& host, double seconds) {
   const std::lock_guard lock(beginning());
   if (own_network() != nullptr) return set_error("this process is in a job already; end that one first");
@@ -106,6 +119,9 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
   std::string error = begin_own_network(std::move(endpoint), left);
   if (error.empty()) {
     begin_session(Background::own, Participation::certain);
+    static const int once =
+        on_exit(leave_at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
+    static_cast<void>(once);
     make_short_types();
     if (const char* failure = mpi.failure()) error = failure;
   }

@@ -40,7 +40,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
 Operation::~Operation() {
   if (!ended()) unwatch(*this);
   if (form_ == Form::persistent && channel_) channel_->end(ticket_);
-  if (execution_ && execution_->gave_up()) static_cast<void>(execution_.release());
+  if (execution_ && execution_->leaves_memory()) static_cast<void>(execution_.release());
 }
 
 void Operation::start() {
@@ -225,8 +225,10 @@ void Operation::end(int error) {
   error_ = error;
   if (execution_->gave_up()) {
     if (channel_) channel_->spoil();
-    message_.abandon();
-    staging_.abandon();
+    if (execution_->leaves_memory()) {
+      message_.abandon();
+      staging_.abandon();
+    }
   }
   if (form_ != Form::persistent) staging_.release();
   execution_->observe(nullptr);

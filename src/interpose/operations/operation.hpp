@@ -122,8 +122,8 @@ class AwaitedCall final : public Watched {
   Operation* comparison_;
 };
 
-/// Ends the job, since a call waits for a rank of this node that has ended. `place`: of its memory. A job without
-/// MPI fails, and this returns.
+/// Ends the job, since a call waits for a rank of this node that has ended. `place`: of its memory. A job
+/// without MPI fails, and this returns.
 void end_job_without(int place, const std::string& call);
 
 /// Returns a description for people.

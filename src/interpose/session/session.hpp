@@ -86,9 +86,9 @@ struct Session {
     return counts_calls() && traits.collective != Collective::barrier;
   }
 
-  /// Whether the rule must not leave a call to the library. A job may have none. With STRETTO_CHECK, a non-blocking call of
-  /// the library could not wait for its comparison. Persistent collectives of MPICH 4.0.2 never
-  /// complete in MPI_Test, and give wrong results when started again (MPI_Allgather_init).
+  /// Whether the rule must not leave a call to the library. A job may have none. With STRETTO_CHECK, a
+  /// non-blocking call of the library could not wait for its comparison. Persistent collectives of
+  /// MPICH 4.0.2 never complete in MPI_Test, and give wrong results when started again (MPI_Allgather_init).
   [[nodiscard]] bool must_avoid_library(Form form) const {
     if (!mpi.has_library()) return true;
     if (form == Form::persistent && mpi.is(Interface::mpich)) return non_blocking;

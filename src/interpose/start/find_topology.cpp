@@ -62,8 +62,8 @@ Topology find_topology(const Settings& settings, const std::vector<RankFacts>& o
   if (!settings.topology) return from_facts(of_rank);
   if (settings.topology->ranks() == ranks) return *settings.topology;
   complain_once_on_rank_0(
-      "STRETTO_TOPOLOGY has " + std::to_string(settings.topology->ranks()) +
-      " rank(s), but MPI_COMM_WORLD has " + std::to_string(ranks) + "; " +
+      "STRETTO_TOPOLOGY has " + std::to_string(settings.topology->ranks()) + " rank(s), but the job has " +
+      std::to_string(ranks) + "; " +
       (settings.strict ? "the job ends (STRETTO_STRICT)" : "the nodes that the ranks find are used"));
   if (settings.strict) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   return from_facts(of_rank);

@@ -118,7 +118,8 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
   session.memory.close();
   if (failures.is_first()) {
     complain(this_rank() + ": shared memory does not work (" + error +
-             "); messages between the ranks of its node go through the MPI library");
+             "); messages between the ranks of its node go through " +
+             (mpi.has_library() ? "the MPI library" : "sockets"));
   }
 }
 
