@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares torch.distributed's allreduce over the backends "stretto" and "gloo", in turns within one job.
+"""Compares calls of torch.distributed over the backends "stretto" and "gloo", in turns within one job.
 
+    torchrun --nproc-per-node 2 benchmarks/torch_backends.py --collectives allreduce,broadcast
     mpirun -np 8 python benchmarks/torch_backends.py --link-rate 200mbit --json backends.json
 
-25 MiB is a bucket of DistributedDataParallel. All ranks begin a call together. The time of a call is the
-slowest rank's. GLOO_SOCKET_IFNAME names the interface of gloo. With `--device cuda` the tensors are on a GPU,
-which all ranks of a node share.
+25 MiB is a bucket of DistributedDataParallel. A size is that of the whole message: of an allgather's
+result, of a reduce_scatter's input. All ranks begin a call together. Its time is the slowest rank's.
+GLOO_SOCKET_IFNAME names the interface of gloo. With `--device cuda` the tensors are on a GPU, which all ranks
+of a node share.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import socket
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ from stretto.support.json_files import document_text
 from stretto.support.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
 
 BACKENDS = ("stretto", "gloo")
-TYPES = (torch.float32, torch.bfloat16)
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # Calls that send nothing are timed together, so many at once.
 CALLS_ALONE = 1000
 
@@ -43,24 +46,51 @@ def seconds_of_slowest(seconds: float) -> float:
     return float(slowest)
 
 
-def time_call(group: Any, tensor: torch.Tensor) -> float:
+Call = Callable[[Any], Any]
+
+
+def call_of(collective: str, whole: torch.Tensor) -> Call:
+    """Return a call on a group, whose whole message is given."""
+    part = whole.chunk(dist.get_world_size())[dist.get_rank()].clone()
+    result = whole.clone()
+    calls: dict[str, Call] = {
+        "allreduce": lambda group: dist.all_reduce(whole, group=group),
+        "broadcast": lambda group: dist.broadcast(whole, 0, group=group),
+        "reduce": lambda group: dist.reduce(whole, 0, group=group),
+        "allgather": lambda group: dist.all_gather_into_tensor(whole, part, group=group),
+        "reduce_scatter": lambda group: dist.reduce_scatter_tensor(part, whole, group=group),
+        "alltoall": lambda group: dist.all_to_all_single(result, whole, group=group),
+        "barrier": lambda group: dist.barrier(group=group),
+    }
+    return calls[collective]
+
+
+def elements_of(size: int, kind: torch.dtype, ranks: int) -> int:
+    """Return the elements of a message of at least so many bytes, equally many for each rank."""
+    return max(-(-size // (kind.itemsize * ranks)), 1) * ranks
+
+
+def time_call(call: Call, group: Any, *, on_gpu: bool) -> float:
     """Return the seconds of one call that all ranks begin together."""
     dist.barrier()
     began = time.perf_counter()
-    dist.all_reduce(tensor, group=group)
-    if tensor.is_cuda:
+    call(group)
+    if on_gpu:
         torch.cuda.synchronize()  # gloo's result is there for the current stream only
     return seconds_of_slowest(time.perf_counter() - began)
 
 
-def measure(groups: dict[str, Any], tensor: torch.Tensor, repetitions: int) -> dict[str, list[float]]:
+def measure(
+    groups: dict[str, Any], collective: str, tensor: torch.Tensor, repetitions: int
+) -> dict[str, list[float]]:
     """Return seconds by backend. The backends take turns, and the order alternates."""
     seconds: dict[str, list[float]] = {name: [] for name in groups}
+    call = call_of(collective, tensor)
     for group in groups.values():
-        time_call(group, tensor)
+        time_call(call, group, on_gpu=tensor.is_cuda)
     for repetition in range(repetitions):
         for name in BACKENDS if repetition % 2 == 0 else reversed(BACKENDS):
-            seconds[name].append(time_call(groups[name], tensor))
+            seconds[name].append(time_call(call, groups[name], on_gpu=tensor.is_cuda))
     return seconds
 
 
@@ -90,18 +120,26 @@ def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
     return f"{median} ({low}-{high})"
 
 
-def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bound: LinkBound | None) -> None:
+def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bounds: dict[str, LinkBound]) -> None:
     """Print a table, and a line with the cost of a call that sends nothing."""
     table = Table(
-        "type", "size", *(f"{name}, ms (95 %)" for name in BACKENDS), "speedup (95 %)", "of the bound"
+        "collective",
+        "type",
+        "size",
+        *(f"{name}, ms (95 %)" for name in BACKENDS),
+        "speedup (95 %)",
+        "of the bound",
     )
     for one in series:
         medians = {name: estimate_median(one["seconds"][name]) for name in BACKENDS}
+        bound = bounds.get(one["collective"])
         limit = bound.bandwidth(one["bytes"]) if bound else None
         part = f"{one['bytes'] / medians['stretto'].median / limit:.0%}" if limit else ""
         ratio = speedup(one["seconds"]["gloo"], one["seconds"]["stretto"])
         times = [with_interval(medians[name], 1e3) for name in BACKENDS]
-        table.add_row(one["type"], format_bytes(one["bytes"]), *times, with_interval(ratio), part)
+        table.add_row(
+            one["collective"], one["type"], format_bytes(one["bytes"]), *times, with_interval(ratio), part
+        )
     console_for(table).print(table)
     costs = ", ".join(f"{name} {format_seconds(estimate_median(alone[name]).median)}" for name in BACKENDS)
     print(f"A call in a group of one rank: {costs}")
@@ -111,6 +149,15 @@ def main() -> None:
     """Measure, print, and write the file."""
     parser = argparse.ArgumentParser(description="Compare the backends stretto and gloo within one job.")
     parser.add_argument("--sizes", type=parse_sizes, default=parse_sizes("4KiB,64KiB,1MiB,25MiB"))
+    parser.add_argument(
+        "--collectives",
+        type=lambda text: text.split(","),
+        default=["allreduce"],
+        help="allreduce, broadcast, reduce, allgather, reduce_scatter, alltoall, barrier",
+    )
+    parser.add_argument(
+        "--types", type=lambda text: text.split(","), default=list(TYPES), help="float32,bfloat16"
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument(
@@ -129,16 +176,19 @@ def main() -> None:
     groups = groups_of(list(range(size)))
     series = [
         {
-            "type": str(kind).removeprefix("torch."),
+            "collective": collective,
+            "type": kind,
             "bytes": bytes_,
             "seconds": measure(
                 groups,
-                torch.zeros(bytes_ // kind.itemsize, dtype=kind, device=options.device),
+                collective,
+                torch.zeros(elements_of(bytes_, TYPES[kind], size), dtype=TYPES[kind], device=options.device),
                 options.repetitions,
             ),
         }
-        for kind in TYPES
-        for bytes_ in options.sizes
+        for collective in options.collectives
+        for kind in options.types
+        for bytes_ in (options.sizes if collective != "barrier" else [0])
     ]
     of_each_rank = [groups_of([one]) for one in range(size)]
     dist.barrier()
@@ -146,10 +196,12 @@ def main() -> None:
     dist.barrier()
     if rank == 0:
         ppn = list(Counter(names).values())
-        bound = (
-            LinkBound.for_lab(options.link_rate, COLLECTIVES["allreduce"], ppn) if options.link_rate else None
-        )
-        show(series, alone, bound)
+        bounds = {
+            name: LinkBound.for_lab(options.link_rate, COLLECTIVES[name], ppn)
+            for name in options.collectives
+            if options.link_rate and name in COLLECTIVES
+        }
+        show(series, alone, bounds)
         if options.json:
             content = {
                 "torch": torch.__version__,

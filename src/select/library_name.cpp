@@ -15,10 +15,12 @@ struct Family {
   std::array<std::string_view, 2> starts;
 };
 
-constexpr std::array<Family, 3> families{{
+constexpr std::array<Family, 4> families{{
     {"openmpi", "Open MPI", {"Open MPI v", "Open MPI "}},
     {"mpich", "MPICH", {"MPICH Version:", "MPICH "}},
     {"intelmpi", "Intel MPI", {"Intel(R) MPI Library ", "Intel MPI "}},
+    // A job without MPI (mpi/own_network.hpp).
+    {"sockets", "Stretto sockets", {"Stretto sockets ", "Stretto sockets "}},
 }};
 
 constexpr std::size_t most_version = 40;

@@ -49,7 +49,8 @@ CPP_ROOMS = (
 )
 
 PYTHON_ROOMS = (
-    *("support", "spec", "results", "plots", "model", "launch", "lab", "doctor", "torch", "workers"),
+    *("support", "spec", "results", "plots", "model", "launch", "lab", "doctor"),
+    *("autoload", "torch", "workers"),
     *("bench", "simulate", "calibrate", "tune", "study", "regret", "predict", "trace", "training"),
     *("replay", "reproduce", "show", "report", "advise", "cli"),
 )

@@ -24,6 +24,13 @@ def run(
         str | None, typer.Option(metavar="FILE", help="Write what was called into this JSON file.")
     ] = None,
     strict: Annotated[bool, typer.Option(help="Fail if a setting cannot be followed.")] = False,
+    replace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BACKEND",
+            help="Use Stretto where a PyTorch program asks for this backend of torch.distributed: gloo.",
+        ),
+    ] = None,
     summary: Annotated[
         bool | None,
         typer.Option(
@@ -44,6 +51,8 @@ def run(
 ) -> None:
     """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program.
 
+    PyTorch's: stretto run --replace gloo -- torchrun --nproc-per-node 2 train.py.
+
     env, timeout, nice, numactl, taskset and the like may precede mpirun.
     """
     become_launcher(
@@ -51,6 +60,7 @@ def run(
         specs=spec or (),
         stats=Path(stats) if stats else None,
         strict=strict,
+        replace=replace,
         summary=summary,
         mpi_name=mpi_name,
     )

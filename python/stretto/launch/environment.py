@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads from the environment which MPI started a process, its rank and the number of ranks."""
+"""Reads from the environment which MPI started a process, its rank, and settings that Python reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from stretto.support.errors import StrettoError
 
 # The variables of rank and number of ranks, which the launchers of each binary interface set.
 _VARIABLES = (
@@ -28,3 +31,27 @@ def find_launch(environment: Mapping[str, str]) -> Launch | None:
         if environment.get(rank, "").isdigit() and environment.get(ranks, "").isdigit():
             return Launch(abi, int(environment[rank]), int(environment[ranks]))
     return None
+
+
+# What launchers of all kinds call the rank.
+_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+
+
+def read_choice(name: str, choices: Sequence[str], environment: Mapping[str, str]) -> str:
+    """What a variable says; the first choice if it is not set.
+
+    Any other value is taken as the first choice, and rank 0 says so. With STRETTO_STRICT=1 it raises
+    StrettoError.
+    """
+    value = environment.get(name, "")
+    if not value or value in choices:
+        return value or choices[0]
+    *others, last = filter(None, choices)
+    names = f"{', '.join(others)} or {last}" if others else last
+    error = f'{name}: must be {names}, not "{value}"'
+    if environment.get("STRETTO_STRICT") == "1":
+        raise StrettoError(f"{error} (STRETTO_STRICT)")
+    if next((environment[rank] for rank in _RANKS if rank in environment), "0") == "0":
+        taken = f"taken as {choices[0]}" if choices[0] else "it is ignored"
+        print(f"stretto: {error}; {taken}", file=sys.stderr, flush=True)
+    return choices[0]

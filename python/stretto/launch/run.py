@@ -30,6 +30,11 @@ TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PRE
 _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
+# The backend of torch.distributed that Stretto takes the place of, in ranks that PyTorch starts itself.
+_REPLACE = "STRETTO_REPLACE"
+_REPLACEABLE = ("gloo",)
+
+
 # What stays behind Stretto: MPI libraries, whose functions would be found first, and other Strettos.
 _STAYS_BEHIND = re.compile(r"(?:libmpi|libmpich|libmpi_abi)\.so|libstretto")
 # The sanitizer refuses to start where any library is preloaded before it. It works there all the same: it
@@ -81,6 +86,7 @@ def stretto_variables(
     specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
+    replace: str | None = None,
 ) -> dict[str, str]:
     """The STRETTO_ variables for every rank, from the environment and the options, which prevail."""
     result = {
@@ -96,6 +102,10 @@ def stretto_variables(
             result[name] = str(Path(result[name]).absolute())
     if strict:
         result["STRETTO_STRICT"] = "1"
+    if replace is not None:
+        if replace not in _REPLACEABLE:
+            raise StrettoError(f"--replace {replace}: it can only replace {' or '.join(_REPLACEABLE)}")
+        result[_REPLACE] = replace
     return result
 
 
@@ -242,6 +252,7 @@ def build_command(
     specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
+    replace: str | None = None,
     others: Mapping[str, str] | None = None,
     follow_table: bool = True,
     mpi_name: str | None = None,
@@ -255,7 +266,9 @@ def build_command(
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
     named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
     start = find_start(arguments, environment)
-    given = stretto_variables(start.environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
+    given = stretto_variables(
+        start.environment, specs=specs, stats=stats, strict=strict, replace=replace
+    ) | dict(others or {})
     if start.launcher is None:
         return _by_environment(arguments, start, given, named)
     flavor = start.launcher.flavor
@@ -276,7 +289,7 @@ def _by_environment(
 ) -> list[str]:
     """The command line with the variables in the environment of the program. `flavor`: None if not known.
 
-    In processes that load no MPI (shells, daemons) the library does nothing.
+    In processes that load no MPI (shells, daemons) the library does nothing. PyTorch loads it by itself.
     """
     # A wrapper may start it in another folder (env -C).
     if start.at == 0 or Path(start.program).parts[:1] == ("/",) or "/" not in start.program:
@@ -286,7 +299,8 @@ def _by_environment(
     variables = dict(variables)
     if flavor and "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
-    variables |= preload_variables(paths.library(), start.environment)
+    if not variables.get(_REPLACE):
+        variables |= preload_variables(paths.library(), start.environment)
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.
     return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
@@ -320,6 +334,7 @@ def become_launcher(
     specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
+    replace: str | None = None,
     summary: bool | None = None,
     mpi_name: str | None = None,
 ) -> None:
@@ -327,7 +342,15 @@ def become_launcher(
     # Rank 0 writes the file at the end. If it runs on another node, the file is there.
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
-    line = build_command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
+    line = build_command(
+        arguments,
+        environment,
+        specs=specs,
+        stats=stats,
+        strict=strict,
+        replace=replace,
+        mpi_name=mpi_name,
+    )
     check_root(arguments, environment)
     try:
         os.execvp(line[0], line)

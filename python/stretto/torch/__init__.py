@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend "stretto" of torch.distributed: `import stretto.torch`, then `init_process_group("stretto")`.
+"""The backend "stretto" of torch.distributed: `init_process_group("stretto")`.
 
-All ranks of a job that an MPI launcher started must import it. It initializes MPI, and sets the variables of
-`init_process_group`. Without a launcher it is an error, since processes could not find each other.
+`import torch` registers it (PyTorch 2.5 and later). All ranks of an MPI launcher must import this package,
+too: it initializes MPI, and sets the variables of `init_process_group`.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 
-from stretto.launch.environment import find_launch
+from stretto.autoload.entry import register
 from stretto.support.errors import StrettoError
 
 try:
@@ -18,17 +17,14 @@ try:
 except ImportError as error:
     raise StrettoError(f"stretto.torch needs PyTorch ({error}); install it: pip install torch") from None
 
-from stretto.torch.loading import HOW_TO_START
-from stretto.torch.registration import register
+from stretto.torch.mpi_job import begin_mpi
+from stretto.torch.network import Network, choose_network
 
 if not torch.distributed.is_available():
     raise StrettoError(
         "this PyTorch was built without torch.distributed; install another one: pip install torch"
     )
 
-# `python -m stretto.torch` builds the extension ahead of time, without a launcher; sys.argv[0] is then "-m".
-# With RANK set, another backend may be used; "stretto" is refused when it is requested.
-is_launched = find_launch(os.environ) is not None
-if not is_launched and sys.argv[:1] != ["-m"] and "RANK" not in os.environ:
-    raise StrettoError(HOW_TO_START)
-register(started=is_launched)
+register()
+if choose_network(os.environ) is Network.MPI:
+    begin_mpi()

@@ -11,11 +11,7 @@ from pathlib import Path
 
 from stretto.launch.mpi import find_library_below
 from stretto.support.errors import StrettoError
-
-HOW_TO_START = (
-    "this process was not started by an MPI launcher, so it has no other ranks; start the program by one: "
-    "mpirun -np 4 python train.py (not by torchrun)"
-)
+from stretto.torch.network import loaded_mpi
 
 # Programs load the library by these names. Debian's MPICH has its own.
 _SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
@@ -23,7 +19,7 @@ _SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so
 
 def load_mpi(abi: str) -> None:
     """Load the MPI library of the launcher, unless one is loaded (mpi4py was imported before)."""
-    if _has_mpi():
+    if loaded_mpi() is not None:
         return
     named = os.environ.get("MPI4PY_LIBMPI")
     candidates = [named] if named else [*_beside_launcher(abi), *_SONAMES[abi]]
@@ -40,12 +36,6 @@ def load_mpi(abi: str) -> None:
         f"the MPI library of the launcher could not be loaded ({errors[0]}); name it by MPI4PY_LIBMPI, which "
         "mpi4py reads, too"
     )
-
-
-def _has_mpi() -> bool:
-    with Path("/proc/self/maps").open(encoding="utf-8", errors="replace") as maps:
-        names = {Path(line.split()[-1]).name for line in maps if "/" in line}
-    return any(name.startswith(("libmpi.so", "libmpich.so")) for name in names)
 
 
 def _beside_launcher(abi: str) -> Iterator[Path]:

@@ -209,7 +209,7 @@ int Functions::Get_processor_name(char* name, int* length) {
 }
 
 int Functions::Get_library_version(char* text, int* length) {
-  constexpr std::string_view name = "Stretto's own network";
+  constexpr std::string_view name = "Stretto sockets " STRETTO_VERSION;
   std::memcpy(text, name.data(), name.size());
   text[name.size()] = '\0';
   *length = static_cast<int>(name.size());

@@ -57,6 +57,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   [[nodiscard]] const Topology& topology() const { return topology_; }
   /// Returns what the tuning table has for it, or nullptr.
   [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
+  /// Returns what the model expects of its calls, in the same form, or nullptr (dispatch/modelled_calls.hpp).
+  [[nodiscard]] const Table::Shape* modelled() const { return modelled_ ? &*modelled_ : nullptr; }
+  void set_modelled(Table::Shape rows) { modelled_ = std::move(rows); }
   /// What is too short for Stretto on it. Valid when topology() is.
   [[nodiscard]] const Floors& floors() const { return floors_; }
   [[nodiscard]] int rank() const { return rank_; }
@@ -165,6 +168,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int rank_ = 0;
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
+  std::optional<Table::Shape> modelled_;
   Floors floors_;
   Peers ranks_in_world_;
   SharedNeighbours neighbours_;

@@ -90,17 +90,24 @@ std::optional<Choice> of_settings(const Question& asked) {
   return Choice{.spec = instead, .source = Source::forced};
 }
 
-/// Empty, too, if the table's row cannot serve this call.
-std::optional<Choice> of_table(const Question& asked) {
-  // Its rows were measured with equal blocks.
-  if (asked.state.table_shape() == nullptr || asked.traits.has_dominant_node) return std::nullopt;
-  const Table::Row* row =
-      asked.state.table_shape()->find(asked.traits.collective, asked.form, asked.traits.bytes);
+/// Empty, too, if the row cannot serve this call.
+std::optional<Choice> of_rows(const Question& asked, const Table::Shape* shape, Source source) {
+  // They are of equal blocks.
+  if (shape == nullptr || asked.traits.has_dominant_node) return std::nullopt;
+  const Table::Row* row = shape->find(asked.traits.collective, asked.form, asked.traits.bytes);
   if (row == nullptr || (row->spec.is_native() && session.must_avoid_library(asked.form)) ||
       !find_misfit(row->spec, asked.traits, asked.state.topology()).empty()) {
     return std::nullopt;
   }
-  return Choice{.spec = row->spec, .source = Source::table, .algorithm_of_library = row->library};
+  return Choice{.spec = row->spec, .source = source, .algorithm_of_library = row->library};
+}
+
+std::optional<Choice> of_table(const Question& asked) {
+  return of_rows(asked, asked.state.table_shape(), Source::table);
+}
+
+std::optional<Choice> of_model(const Question& asked) {
+  return of_rows(asked, asked.state.modelled(), Source::model);
 }
 
 std::optional<Choice> of_rule(const Question& asked) {
@@ -119,7 +126,7 @@ bool may_be_cut(const Question& asked) {
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced) {
   const Question asked{.state = state, .traits = traits, .form = form, .forced = forced};
-  for (const auto source : {of_library, of_settings, of_table, of_rule}) {
+  for (const auto source : {of_library, of_settings, of_table, of_model, of_rule}) {
     std::optional<Choice> choice = source(asked);
     if (!choice) continue;
     if (choice->spec.is_native() && !may_be_cut(asked)) choice->spec = {};

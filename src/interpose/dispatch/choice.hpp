@@ -19,6 +19,7 @@ enum class Source : std::uint8_t {
   library,  // only the MPI library can carry the call out
   forced,   // the user names it
   table,
+  model,  // where no library can carry it out: elsewhere the model has a say in what is learnt
   rule,
   none,  // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)
 };

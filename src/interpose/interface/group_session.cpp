@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "interpose/communicators/communicator.hpp"
+#include "interpose/dispatch/modelled_calls.hpp"
 #include "interpose/handles/short_types.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/progress/progress.hpp"
@@ -202,6 +203,7 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
       std::shared_ptr<Communicator> state;
       if (session.active) find_communicator(group->comm, state);
       if (state != nullptr && state->is_young()) state->come_of_age();
+      if (state != nullptr && !mpi.has_library()) model_calls(*state, group->comm);
       return group;
     }
     delete group;

@@ -123,6 +123,7 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
         on_exit(leave_at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
     static_cast<void>(once);
     make_short_types();
+    if (!session.active) error = "Stretto is off (STRETTO_DISABLE), and without MPI nothing else carries out a call";
     if (const char* failure = mpi.failure()) error = failure;
   }
   if (error.empty()) return 0;

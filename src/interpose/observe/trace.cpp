@@ -269,7 +269,9 @@ std::string end_trace() {
   for (const CallInfo& call : calls()) {
     wait_until([&] { return !call.state->is_opening(); });
   }
-  const ClockReading last = compare_clocks();
+  // A job without MPI has ended by now, and its ranks cannot ask each other.
+  const bool is_alone = mpi.failure != nullptr;
+  const ClockReading last = is_alone ? first_reading : compare_clocks();
   const std::string error =
       replace_file(file_name(), [&](std::ostream& stream) { Writer(stream, last).write(); });
   calls().clear();
@@ -277,7 +279,7 @@ std::string end_trace() {
   // Often several ranks fail for the same reason. One of them reports it.
   int speaker = error.empty() ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(mpi.in_place, &speaker, 1, mpi.int_, mpi.min, channel_pool().comm());
-  if (speaker != session.world_rank) return {};
+  if (error.empty() || speaker != session.world_rank) return {};
   return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() +
          " cannot be written: " + error;
 }

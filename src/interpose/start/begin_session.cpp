@@ -47,6 +47,7 @@ std::string library_version() {
 /// another spec than `native` is forced.
 std::size_t find_native_floor(const Settings& settings, Collective collective, Form form,
                               const Floors& lowest) {
+  if (!mpi.has_library()) return 0;
   if (session.observes_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
   if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;

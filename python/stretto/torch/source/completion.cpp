@@ -50,6 +50,14 @@ class Completion {
     call();
   }
 
+  void end_all(const std::string& why) {
+    const auto until = Clock::now() + longest_end;
+    wait_for_all(until, [] { return stretto.failure() != nullptr; });
+    set_reason_to_end(why);
+    wait_for_all(until + longest_end, [] { return false; });
+    set_reason_to_end("");
+  }
+
   void stop(bool patiently) {
     const auto until = Clock::now() + longest_end;
     Lock lock(mutex_);
@@ -75,6 +83,21 @@ class Completion {
  private:
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
+
+  /// Makes progress until all works have ended, at longest to a time.
+  template <typename Enough>
+  static void wait_for_all(Clock::time_point until, const Enough& enough) {
+    while (Work::in_flight() > 0 && !enough() && Clock::now() < until) {
+      if (stretto.progress() == 0) std::this_thread::sleep_for(tick / 10);
+    }
+  }
+
+  void set_reason_to_end(const std::string& why) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    reason_to_end_ = why;
+    if (!is_led_ && has_something()) find_leader();
+    call();
+  }
 
   enum class Leaving : std::uint8_t { not_yet, when_all_is_complete, at_once };
 
@@ -184,6 +207,7 @@ class Completion {
         continue;
       }
       idle_ticks = 0;
+      const std::string reason_to_end = reason_to_end_;
       lock.unlock();
       const bool others_wait = waiting > 0;
       if (others_wait) {
@@ -193,7 +217,7 @@ class Completion {
       }
       Works ended;
       for (const auto& work : works_) {
-        if (work->try_end()) ended.push_back(work);
+        if (reason_to_end.empty() ? work->try_end() : work->end_anyway(reason_to_end)) ended.push_back(work);
       }
       works_.erase(std::remove_if(works_.begin(), works_.end(), [](auto& work) { return work->has_ended(); }),
                    works_.end());
@@ -228,6 +252,7 @@ class Completion {
   bool is_wanted_ = false;  // as the leader
   bool called_ = false;
   bool is_dormant_ = false;
+  std::string reason_to_end_;  // of all works; empty: there is none
   Leaving leaving_ = Leaving::not_yet;
 };
 
@@ -241,6 +266,10 @@ Completion& completion() {
 
 void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once) {
   if (!completion().add(work, at_once)) work->wait();
+}
+
+void end_all_works(const std::string& why) {
+  completion().end_all(why);
 }
 
 void poll_at_once() {

@@ -4,6 +4,8 @@
 // Callbacks of a work may wait for other works, so there are more such threads if needed.
 #pragma once
 
+#include <string>
+
 #include "work.hpp"
 
 namespace stretto_torch {
@@ -15,6 +17,10 @@ void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 /// Ends the threads, except those in a callback that does not return. `patiently`: works in flight have some
 /// seconds to end. Those that have not ended by then stay in flight.
 void stop_completing(bool patiently);
+
+/// When the last group of a job without MPI goes: works in flight have some seconds to end, unless the job
+/// has failed. Then those that have not ended fail, and `why` says the reason.
+void end_all_works(const std::string& why);
 
 /// While this exists, its thread makes progress with all works, so the completing thread need not. If it is
 /// destroyed before the work has ended, call poll_at_once().

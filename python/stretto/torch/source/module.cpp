@@ -4,9 +4,12 @@
 
 #include <pybind11/chrono.h>
 
+#include <memory>
+
 #include "completion.hpp"
 #include "ending.hpp"
 #include "interface.hpp"
+#include "job.hpp"
 #include "process_group.hpp"
 
 namespace stretto_torch {
@@ -48,6 +51,20 @@ std::vector<int> agree(std::vector<int> numbers) {
   return numbers;
 }
 
+/// A function of Python that makes a group; empty for None.
+std::function<ProcessGroup::Other()> function_of(const pybind11::object& make_other) {
+  if (make_other.is_none()) return {};
+  const std::shared_ptr<pybind11::object> shared(new pybind11::object(make_other), [](pybind11::object* one) {
+    if (Py_IsInitialized() == 0) return;  // nobody can free it any more
+    const pybind11::gil_scoped_acquire lock;
+    delete one;
+  });
+  return [shared] {
+    const pybind11::gil_scoped_acquire lock;
+    return (*shared)().cast<ProcessGroup::Other>();
+  };
+}
+
 }  // namespace
 }  // namespace stretto_torch
 
@@ -77,18 +94,26 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def("agree", &agree, released);
   module.def("abort", [](int status) { stretto.abort(status); });
   module.def("has_given_up", &has_given_up);
+  module.def("begin_by_store", &begin_by_store, released);
+  module.def("is_in_store_job", &is_in_store_job);
   module.def(
       "stop",
-      [](bool patiently) {
+      [](bool patiently, const std::string& reason) {
         stop_completing(patiently);
         keep_others_out_of_mpi();
+        end_store_job(reason);
       },
       released);
-  module.def(
-      "make_group",
-      [](const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
-         const std::string& name) {
-        return c10::intrusive_ptr<Base>(c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name));
-      },
-      released);
+  python::class_<ProcessGroup, c10::intrusive_ptr<ProcessGroup>, Base> group(module, "ProcessGroup");
+  group.def("_set_default_timeout", &ProcessGroup::setTimeout, released);
+#if TORCH_VERSION_MAJOR >= 2
+  group.def_property_readonly("options", &ProcessGroup::getBackendOptions);
+#endif
+  module.def("make_group", [](const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
+                              const std::string& name, const c10::intrusive_ptr<c10d::Store>& store,
+                              const python::object& make_other) {
+    const auto function = function_of(make_other);
+    const python::gil_scoped_release release;
+    return c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name, store, function);
+  });
 }

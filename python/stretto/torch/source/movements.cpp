@@ -81,6 +81,7 @@ bool are_equal(const std::vector<size_t>& bytes) {
 }  // namespace
 
 ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
+  if (is_for_other(tensors)) return other().broadcast(tensors, options);
   at::Tensor tensor = only_tensor(tensors, "broadcast");
   const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
@@ -99,6 +100,7 @@ ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::
 
 ProcessGroup::WorkPointer ProcessGroup::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                                   const c10d::AllgatherOptions& options) {
+  if (is_for_other(inputs)) return other().allgather(outputs, inputs, options);
   const at::Tensor input = contiguous_input(only_tensor(inputs, "allgather"));
   if (outputs.size() != 1) throw std::runtime_error("stretto: allgather takes one list of outputs");
   check_types(outputs[0], input, getSize(), "allgather");

@@ -26,19 +26,70 @@ int tag_of(const std::string& name) {
 }  // namespace
 
 ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
-                           std::string name)
+                           std::string name, c10::intrusive_ptr<c10d::Store> store,
+                           std::function<Other()> make_other)
     : Base(rank, static_cast<int>(ranks.size())),
       group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name))),
       ranks_(ranks),
       timeout_(timeout),
-      name_(std::move(name)) {
+      name_(std::move(name)),
+      store_(std::move(store)),
+      has_other_(make_other != nullptr),
+      make_other_(std::move(make_other)) {
   if (group_ == nullptr) throw_error();
+#if TORCH_VERSION_MAJOR >= 2
+  options_ = c10::make_intrusive<Base::Options>("stretto", timeout);
+#endif
 }
 
-void ProcessGroup::shutdown() {
+ProcessGroup::~ProcessGroup() {
+  // With MPI, to free a communicator is collective.
+  if (is_in_store_job()) shutdown();
+}
+
+void ProcessGroup::free() {
   const MayCallMpi may;
   const std::lock_guard<std::mutex> lock(starting_);
   if (may && group_ != nullptr) stretto.group_free(std::exchange(group_, nullptr));
+}
+
+void ProcessGroup::shutdown() {
+  free();
+  {
+    const std::lock_guard<std::mutex> lock(making_other_);
+    make_other_ = nullptr;
+    other_.reset();
+  }
+  membership_.leave();
+}
+
+void ProcessGroup::abort() {
+  if (!is_in_store_job()) return;
+  if (const MayCallMpi may; may) {
+    stretto.fail(
+        ("process group " + name_ + " was aborted by its rank " + std::to_string(getRank())).c_str());
+  }
+  shutdown();
+}
+
+void ProcessGroup::setTimeout(std::chrono::milliseconds timeout) {
+  timeout_ = timeout;
+  const std::lock_guard<std::mutex> lock(making_other_);
+  if (other_) other_->setTimeout(timeout);
+}
+
+Base& ProcessGroup::other() {
+  const std::lock_guard<std::mutex> lock(making_other_);
+  if (!other_) {
+    if (!make_other_) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
+    other_ = make_other_();
+    make_other_ = nullptr;
+  }
+  return *other_;
+}
+
+std::chrono::milliseconds ProcessGroup::timeout_of(std::chrono::milliseconds of_call) const {
+  return of_call == c10d::kUnsetTimeout || of_call == kNoTimeout ? timeout_ : of_call;
 }
 
 ProcessGroup::Starting::Starting(ProcessGroup& of, const at::Tensor& tensor)
@@ -76,12 +127,11 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
     throw std::runtime_error(std::string("stretto: ") + call.name + ": " + error);
   }
   ++sequence_;
-  const auto timeout =
-      call.timeout == c10d::kUnsetTimeout || call.timeout == kNoTimeout ? timeout_ : call.timeout;
   auto work = c10::make_intrusive<Work>(
       getRank(),
-      Work::Task{call.type, call.title, describe(call.name, call.buffers), timeout, std::move(call.inputs),
-                 std::move(call.buffers), std::move(call.outputs), std::move(call.finish)},
+      Work::Task{call.type, call.title, describe(call.name, call.buffers), timeout_of(call.timeout),
+                 std::move(call.inputs), std::move(call.buffers), std::move(call.outputs),
+                 std::move(call.finish)},
       std::move(works));
   complete_later(work, call.is_async);
   return work;

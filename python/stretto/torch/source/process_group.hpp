@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ending.hpp"
+#include "job.hpp"
 #include "streams.hpp"
 #include "work.hpp"
 
@@ -37,12 +38,19 @@ class ProcessGroup final : public Base {
   using Tensors = std::vector<at::Tensor>;
   using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-  /// Collective over `ranks`: ranks of the job, in the order of the group.
-  ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name);
+  using Other = c10::intrusive_ptr<Base>;
+
+  /// Collective over `ranks`: ranks of the job, in the order of the group. `store`: with keys of its own.
+  /// `make_other`: makes a group of another backend, for what Stretto does not do. Empty: that is an error.
+  ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name,
+               c10::intrusive_ptr<c10d::Store> store, std::function<Other()> make_other);
+  ~ProcessGroup() override;
 
   const std::string getBackendName() const { return "stretto"; }
   void shutdown();
-  void setTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+  /// Without MPI, all calls of the job that are under way fail, on all ranks.
+  void abort();
+  void setTimeout(std::chrono::milliseconds timeout);
   void setSequenceNumberForGroup() {}
   uint64_t getSequenceNumberForGroup() { return sequence_; }
 
@@ -73,6 +81,16 @@ class ProcessGroup final : public Base {
   WorkPointer recv(Tensors& tensors, int from, int tag);
   WorkPointer recvAnysource(Tensors& tensors, int tag);
   WorkPointer barrier(const c10d::BarrierOptions& options);
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks);
+
+#if TORCH_VERSION_MAJOR >= 2
+  c10::intrusive_ptr<Base::Options> getBackendOptions() {
+    return options_;
+  }
+#endif
+
+  /// Frees Stretto's group; calls in flight go on.
+  void free();
 
  private:
   struct Call {
@@ -110,13 +128,30 @@ class ProcessGroup final : public Base {
   std::vector<stretto_work*> start_allgathers(const Tensors& buffers);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
+  /// Whether a call is one that Stretto does not do, and a group of another backend does.
+  [[nodiscard]] bool is_for_other(const Tensors& tensors) const {
+    return has_other_ && (tensors.size() != 1 || tensors[0].layout() != at::kStrided);
+  }
+  /// All ranks make the same calls, so the first one that needs the other group can make it.
+  Base& other();
+  [[nodiscard]] std::chrono::milliseconds timeout_of(std::chrono::milliseconds of_call) const;
 
+  Membership membership_{*this};
   std::mutex starting_;
   stretto_group* group_;
   std::vector<int> ranks_;
   std::chrono::milliseconds timeout_;
   std::string name_;
   std::atomic<uint64_t> sequence_{0};
+  c10::intrusive_ptr<c10d::Store> store_;
+  uint64_t monitored_barriers_ = 0;
+  const bool has_other_;
+  std::mutex making_other_;
+  std::function<Other()> make_other_;
+  Other other_;
+#if TORCH_VERSION_MAJOR >= 2
+  c10::intrusive_ptr<Base::Options> options_;
+#endif
 };
 
 }  // namespace stretto_torch

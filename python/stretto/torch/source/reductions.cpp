@@ -27,11 +27,12 @@ void check_reduce_scatter(const at::Tensor& output, const at::Tensor& input, int
 }  // namespace
 
 ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  if (is_for_other(tensors)) return other().allreduce(tensors, options);
   at::Tensor tensor = only_tensor(tensors, "allreduce");
   const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
-      stretto.group_allreduce(group(flat), input_data(flat), output_data(flat),
-                              static_cast<size_t>(flat.numel()), type_of(flat), op_of(options.reduceOp));
+      stretto.group_allreduce(group(flat), input_data(flat), output_data(flat), count_of(flat),
+                              type_of(flat, options.reduceOp), op_of(options.reduceOp));
   auto finish = [flat, tensor, op = options.reduceOp, ranks = getSize()]() mutable {
     copy_back(flat, tensor);
     divide_average(op, tensor, ranks);
@@ -49,7 +50,8 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::
 }
 
 ProcessGroup::WorkPointer ProcessGroup::allreduce_sparse(Tensors& tensors,
-                                                         const c10d::AllreduceOptions& /*options*/) {
+                                                         const c10d::AllreduceOptions& options) {
+  if (is_for_other(tensors)) return other().allreduce_sparse(tensors, options);
   only_tensor(tensors, "allreduce");
   throw std::runtime_error("stretto: allreduce of a sparse tensor; make it dense first");
 }
@@ -67,8 +69,8 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
   if (tensors.empty()) throw std::runtime_error("stretto: allreduce_coalesced of no tensors");
   at::Tensor flat = flatten(tensors);
   stretto_work* work =
-      stretto.group_allreduce(group(flat), input_data(flat), output_data(flat),
-                              static_cast<size_t>(flat.numel()), type_of(flat), op_of(options.reduceOp));
+      stretto.group_allreduce(group(flat), input_data(flat), output_data(flat), count_of(flat),
+                              type_of(flat, options.reduceOp), op_of(options.reduceOp));
   auto finish = [flat, into = tensors, op = options.reduceOp, ranks = getSize()]() mutable {
     divide_average(op, flat, ranks);
     unflatten(flat, into);
@@ -88,9 +90,9 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
 ProcessGroup::WorkPointer ProcessGroup::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   at::Tensor tensor = only_tensor(tensors, "reduce");
   const at::Tensor flat = contiguous_input(tensor);
-  stretto_work* work = stretto.group_reduce(group(flat), input_data(flat), output_data(flat),
-                                            static_cast<size_t>(flat.numel()), type_of(flat),
-                                            op_of(options.reduceOp), static_cast<int>(options.rootRank));
+  stretto_work* work = stretto.group_reduce(group(flat), input_data(flat), output_data(flat), count_of(flat),
+                                            type_of(flat, options.reduceOp), op_of(options.reduceOp),
+                                            static_cast<int>(options.rootRank));
   std::function<void()> finish;
   if (getRank() == options.rootRank) {
     finish = [flat, tensor, op = options.reduceOp, ranks = getSize()]() mutable {
@@ -121,13 +123,14 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter(Tensors& outputs, std::ve
     check_tensor(input, "reduce_scatter");
     check_device(output, input, "reduce_scatter");
     if (input.scalar_type() != output.scalar_type()) check_alike(output, input, "reduce_scatter");
-    counts.push_back(static_cast<size_t>(input.numel()));
+    counts.push_back(count_of(input));
   }
   check_alike(output, inputs[0][static_cast<size_t>(getRank())], "reduce_scatter");
   const at::Tensor flat = flatten(inputs[0]);
   const at::Tensor mine = contiguous_output(output);
-  stretto_work* work = stretto.group_reduce_scatter(group(flat), input_data(flat), output_data(mine),
-                                                    counts.data(), type_of(flat), op_of(options.reduceOp));
+  stretto_work* work =
+      stretto.group_reduce_scatter(group(flat), input_data(flat), output_data(mine), counts.data(),
+                                   type_of(flat, options.reduceOp), op_of(options.reduceOp));
   auto finish = [mine, output, op = options.reduceOp, ranks = getSize()]() mutable {
     copy_back(mine, output);
     divide_average(op, output, ranks);
@@ -165,8 +168,8 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
     check_reduce_scatter(outputs[i], inputs[i], getSize());
     check_device(inputs[0], inputs[i], "reduce_scatter_tensor");
     buffers.push_back(contiguous_output(outputs[i]));
-    types.push_back(type_of(inputs[i]));
-    counts.emplace_back(ranks, static_cast<size_t>(outputs[i].numel()));
+    types.push_back(type_of(inputs[i], options.reduceOp));
+    counts.emplace_back(ranks, count_of(outputs[i]));
   }
   const size_t calls = inputs.size();
   for (size_t i = 0; i < calls; ++i) buffers.push_back(contiguous_input(inputs[i], buffers[i]));

@@ -51,8 +51,9 @@ void check_alike(const at::Tensor& one, const at::Tensor& other, const char* ope
          other.sizes());
 }
 
-stretto_type type_of(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
+stretto_type type_of(const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  const bool is_two = tensor.is_complex() && op_of(op) == STRETTO_SUM;
+  switch (is_two ? c10::toRealValueType(tensor.scalar_type()) : tensor.scalar_type()) {
     case at::kChar:
       return STRETTO_INT8;
     case at::kByte:
@@ -76,6 +77,10 @@ stretto_type type_of(const at::Tensor& tensor) {
     default:
       refuse("there is no reduction of ", tensor.scalar_type(), " tensors; convert them to another type");
   }
+}
+
+size_t count_of(const at::Tensor& tensor) {
+  return static_cast<size_t>(tensor.numel()) * (tensor.is_complex() ? 2 : 1);
 }
 
 stretto_op op_of(const c10d::ReduceOp& op) {
@@ -102,7 +107,7 @@ stretto_op op_of(const c10d::ReduceOp& op) {
 
 void divide_average(const c10d::ReduceOp& op, at::Tensor& tensor, int ranks) {
   if (static_cast<c10d::ReduceOp::RedOpType>(op) != c10d::ReduceOp::AVG) return;
-  if (tensor.is_floating_point()) {
+  if (tensor.is_floating_point() || tensor.is_complex()) {
     tensor.div_(ranks);
   } else {
     tensor.div_(ranks, "trunc");

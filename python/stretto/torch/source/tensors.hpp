@@ -22,8 +22,10 @@ at::Tensor& only_tensor(std::vector<at::Tensor>& tensors, const char* operation)
 /// Throws unless they have the same type and number of elements.
 void check_alike(const at::Tensor& one, const at::Tensor& other, const char* operation);
 
-/// Throws if there is no such element type.
-stretto_type type_of(const at::Tensor& tensor);
+/// The type of the numbers that are reduced. Throws if there is none. Complex numbers are summed as two.
+stretto_type type_of(const at::Tensor& tensor, const c10d::ReduceOp& op);
+/// The number of these numbers.
+size_t count_of(const at::Tensor& tensor);
 stretto_op op_of(const c10d::ReduceOp& op);
 
 /// Does what follows a reduction by `op` over that number of ranks: the division of an average, or nothing.

@@ -14,12 +14,27 @@
 #include "core.hpp"
 #include "ending.hpp"
 #include "interface.hpp"
+#include "job.hpp"
 #include "streams.hpp"
 
 namespace stretto_torch {
 namespace {
 
 std::atomic<bool> some_given_up{false};
+std::atomic<int> works_in_flight{0};
+
+/// Of calls that were given up. Never destroyed.
+struct KeptBuffers {
+  std::mutex mutex;
+  std::vector<at::Tensor> buffers;
+};
+KeptBuffers& kept() {
+  static auto& one = *new KeptBuffers;
+  return one;
+}
+
+/// The time for the calls of a job that has failed to end.
+constexpr std::chrono::seconds longest_failure{1};
 
 /// The time that a thread sleeps until the completing thread has ended the work. Then it polls itself, since
 /// the system may have refused a completing thread.
@@ -42,10 +57,14 @@ bool poll_briefly(stretto_work* call) {
 void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers) {
   for (stretto_work* call : calls) stretto.work_free(call);
   if (!calls.empty()) some_given_up = true;
-  static auto& kept = *new std::vector<at::Tensor>;
-  static std::mutex mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
-  for (at::Tensor& buffer : buffers) kept.push_back(std::move(buffer));
+  const std::lock_guard<std::mutex> lock(kept().mutex);
+  for (at::Tensor& buffer : buffers) kept().buffers.push_back(std::move(buffer));
+}
+
+void forget_given_up() {
+  const std::lock_guard<std::mutex> lock(kept().mutex);
+  kept().buffers.clear();
+  some_given_up = false;
 }
 
 bool has_given_up() {
@@ -57,10 +76,17 @@ Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
       task_(std::move(task)),
       future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                        devices_of(task_.outputs))),
-      calls_(std::move(calls)) {}
+      calls_(std::move(calls)) {
+  ++works_in_flight;
+}
 
 Work::~Work() {
   if (!calls_.empty()) give_up(calls_, std::move(task_.buffers));
+  if (!has_ended()) --works_in_flight;
+}
+
+int Work::in_flight() {
+  return works_in_flight;
 }
 
 bool Work::has_ended() {
@@ -81,14 +107,30 @@ bool Work::try_end() {
   const MayCallMpi may;
   const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
   if (!may || !turn.owns_lock() || has_ended()) return false;
-  if (std::all_of(calls_.begin(), calls_.end(),
-                  [](stretto_work* call) { return stretto.work_test(call) != 0; })) {
+  if (is_complete()) {
     end();
     return true;
   }
   if (Clock::now() - began_ < task_.timeout) return false;
   fail_overdue();
   return true;
+}
+
+bool Work::end_anyway(const std::string& why) {
+  const MayCallMpi may;
+  const std::lock_guard<std::mutex> turn(turn_);  // another thread has it for less than a millisecond
+  if (!may || has_ended()) return false;
+  if (is_complete()) {
+    end();
+  } else {
+    fail("stretto: " + task_.description + " has not ended: " + why);
+  }
+  return true;
+}
+
+bool Work::is_complete() const {
+  return std::all_of(calls_.begin(), calls_.end(),
+                     [](stretto_work* call) { return stretto.work_test(call) != 0; });
 }
 
 /// If the thread has its core to itself, it polls, which is fastest. If it shares the core, or did so while
@@ -110,7 +152,8 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
   Poll found = Poll::pending;
   while (!has_ended()) {
     const auto left = came + timeout - Clock::now();
-    if (has_own && left < Clock::duration::zero()) std::rethrow_exception(overdue(timeout, ""));
+    if (has_own && left < Clock::duration::zero())
+      throw std::runtime_error("stretto: " + overdue(timeout, ""));
     if (found == Poll::forbidden) sleep_until_process_ends();
     if (polling && found == Poll::pending && core.is_shared()) {
       polling.reset();
@@ -153,8 +196,9 @@ void Work::end() {
   std::exception_ptr error;
   for (stretto_work* call : calls_) {
     if (const char* text = stretto.work_error(call)) {
-      error =
-          std::make_exception_ptr(std::runtime_error("stretto: " + task_.description + " failed: " + text));
+      const char* const reason = stretto.failure();  // of the whole job
+      error = std::make_exception_ptr(std::runtime_error("stretto: " + task_.description + " failed: " +
+                                                         (reason == nullptr ? text : reason)));
     }
     source_ = stretto.work_source(call);
     stretto.work_free(call);
@@ -175,24 +219,48 @@ void Work::end() {
   // The buffers are no longer needed, even if the work is kept.
   task_.finish = nullptr;
   task_.buffers.clear();
-  finish(error);
+  conclude(error);
 }
 
+/// Without MPI, the job fails, since its calls cannot be taken back: so they end, and the buffers are free.
 void Work::fail_overdue() {
   std::array<char, 400> standing{};
   for (stretto_work* call : calls_) {
     if (standing[0] == 0) stretto.work_describe(call, standing.data(), standing.size());
   }
-  give_up(std::exchange(calls_, {}), std::exchange(task_.buffers, {}));
-  finish(overdue(task_.timeout, standing.data()));
+  const std::string error = overdue(task_.timeout, standing.data());
+  if (is_in_store_job()) {
+    stretto.fail(error.c_str());
+    const auto until = Clock::now() + longest_failure;
+    while (!is_complete() && Clock::now() < until) {
+      if (stretto.progress() == 0) sched_yield();
+    }
+  }
+  fail("stretto: " + error);
 }
 
-std::exception_ptr Work::overdue(std::chrono::milliseconds after, const std::string& standing) const {
+void Work::fail(const std::string& error) {
+  if (is_complete()) {
+    for (stretto_work* call : calls_) stretto.work_free(call);
+    calls_.clear();
+    task_.buffers.clear();
+  } else {
+    give_up(std::exchange(calls_, {}), std::exchange(task_.buffers, {}));
+  }
+  task_.finish = nullptr;
+  conclude(std::make_exception_ptr(std::runtime_error(error)));
+}
+
+void Work::conclude(const std::exception_ptr& error) {
+  --works_in_flight;
+  finish(error);
+}
+
+std::string Work::overdue(std::chrono::milliseconds after, const std::string& standing) const {
   const auto milliseconds = std::to_string(after.count());
-  return std::make_exception_ptr(std::runtime_error(
-      "stretto: " + task_.description + " has not ended after a timeout of " +
-      (after.count() % 1000 == 0 ? std::to_string(after.count() / 1000) + " s" : milliseconds + " ms") +
-      (standing.empty() ? "; a rank has not called it, or has died" : ": " + standing)));
+  return task_.description + " has not ended after a timeout of " +
+         (after.count() % 1000 == 0 ? std::to_string(after.count() / 1000) + " s" : milliseconds + " ms") +
+         (standing.empty() ? "; a rank has not called it, or has died" : ": " + standing);
 }
 
 void Work::complete_future() {

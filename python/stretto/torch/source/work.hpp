@@ -25,6 +25,8 @@ class Waiting;
 void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers);
 /// Whether there were any.
 bool has_given_up();
+/// Frees the buffers, when the job has ended without MPI.
+void forget_given_up();
 
 /// A call in flight. The thread that polls first completes it: one that waits for it, or the completing
 /// thread.
@@ -58,6 +60,10 @@ class Work final : public c10d::Work {
   /// Ends it if the call is complete, or overdue. Thread-safe, and never waits. Returns true if this call
   /// ended it; then a thread must call complete_future().
   bool try_end();
+  /// The same, but it fails if the call is not complete.
+  bool end_anyway(const std::string& why);
+  /// The number of works that have not ended.
+  static int in_flight();
   [[nodiscard]] bool has_ended();
   /// Completes its future, which runs callbacks. If another thread does so, the future is complete
   /// afterwards. Callbacks may start other works and wait for their futures, so no lock may be held, and
@@ -74,9 +80,11 @@ class Work final : public c10d::Work {
   void sleep_until_ended(Clock::duration longest);
   /// Only for the thread that holds `turn_`.
   void end();
+  [[nodiscard]] bool is_complete() const;
   void fail_overdue();
-  [[nodiscard]] std::exception_ptr overdue(std::chrono::milliseconds after,
-                                           const std::string& standing) const;
+  void fail(const std::string& error);
+  void conclude(const std::exception_ptr& error);
+  [[nodiscard]] std::string overdue(std::chrono::milliseconds after, const std::string& standing) const;
 
   Task task_;
   const Clock::time_point began_ = Clock::now();

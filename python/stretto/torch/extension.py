@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads the C++ part of the backend, once."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import importlib.util
+import os
+import sys
+from types import ModuleType
+
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+from stretto.torch.building import built_extension
+
+
+@functools.cache
+def load_extension() -> ModuleType:
+    """The extension, which is built if it is missing. It finds Stretto's library by load_library()."""
+    path = built_extension()
+    spec = importlib.util.spec_from_file_location(path.name.split(".")[0], path)
+    if spec is None or spec.loader is None:
+        raise StrettoError(f"{path} is not an extension module; remove it, and it is built again")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@functools.cache
+def load_library() -> None:
+    """Load Stretto's library, unless it is preloaded. With MPI, the MPI library must have been loaded."""
+    if not load_extension().load(0):
+        load_extension().load(ctypes.CDLL(str(paths.library()))._handle)
+
+
+@functools.cache
+def stop_at_exit() -> None:
+    """Let the backend stop when the process ends: before mpi4py does, if that has begun MPI."""
+    # Forked children inherit this.
+    process = os.getpid()
+    # Futures can still call Python functions then.
+    atexit.register(lambda: _stop(load_extension()) if os.getpid() == process else None)
+
+
+def _stop(extension: ModuleType) -> None:
+    """Stop the backend. After an exception do not wait, since other ranks may wait for this one."""
+    error = getattr(sys, "last_value", None)
+    if error is None or hasattr(sys, "ps1"):  # at a prompt, the last error says nothing about the end
+        extension.stop(error is None, "")
+    else:
+        extension.stop(False, f"{type(error).__name__}: {error}".splitlines()[0])

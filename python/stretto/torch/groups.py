@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes process groups for torch.distributed, of the ranks of a job that MPI or a store has begun."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch.distributed
+
+from stretto.support.errors import StrettoError
+from stretto.torch.extension import load_extension
+from stretto.torch.mpi_job import Place, begin_mpi, mpi_place
+from stretto.torch.network import Network, choose_network
+from stretto.torch.store_job import place_in_store_job
+
+dist: Any = torch.distributed  # its stubs do not have all
+
+
+def create(options: Any) -> Any:
+    """Make a process group. The default group has no list of ranks."""
+    ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
+    return _Group(options.store, options.group_rank, ranks, options.timeout, options.group_id).make()
+
+
+def create_in_place(real: Any, store: Any, rank: int, timeout: timedelta, ranks: list[int], name: str) -> Any:
+    """Make a process group in place of gloo's. One of gloo's own (`real`) does what Stretto does not do."""
+
+    def make_gloo() -> Any:
+        return real(dist.PrefixStore("gloo", store), rank, len(ranks), timeout=timeout)
+
+    return _Group(store, rank, ranks, timeout, name, make_gloo).make()
+
+
+def create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+    """Make a process group for versions of PyTorch that do not list its ranks."""
+    place = _mpi_place()
+    own = place[0] if place else dist.get_rank() if dist.is_initialized() else rank
+    store.set(f"stretto/{rank}", str(own))
+    ranks = [int(store.get(f"stretto/{member}")) for member in range(size)]
+    return _Group(store, rank, ranks, timeout, "-".join(map(str, ranks))).make()
+
+
+def is_group(one: object) -> bool:
+    """Whether it is a process group of this backend."""
+    return isinstance(one, load_extension().ProcessGroup)
+
+
+def _mpi_place() -> Place | None:
+    """The place of this process in the job of an MPI launcher, which begins if need be."""
+    if load_extension().is_in_store_job():
+        return None
+    place = mpi_place()
+    return begin_mpi() if place is None and choose_network(os.environ) is Network.MPI else place
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group that is to be made. Collective over its ranks."""
+
+    store: Any
+    rank: int
+    ranks: list[int]
+    """What PyTorch calls its ranks."""
+    timeout: timedelta
+    name: str
+    make_gloo: Callable[[], Any] | None = None
+
+    def make(self) -> Any:
+        place = _mpi_place()
+        try:
+            ranks = self._ranks_in_store_job() if place is None else self._ranks_for_mpi(place)
+        except StrettoError as error:
+            raise StrettoError(f"process group {self.name}: {error}") from None
+        if ranks is not None:
+            return load_extension().make_group(
+                ranks, self.rank, self.timeout, self.name, self.store, self.make_gloo
+            )
+        if self.make_gloo is not None:
+            return self.make_gloo()
+        raise StrettoError(
+            f"process group {self.name}: the first group of this backend did not have all of its ranks; make "
+            'one that has before, as by init_process_group("cpu:stretto,cuda:nccl")'
+        )
+
+    def _ranks_in_store_job(self) -> list[int] | None:
+        return place_in_store_job(self.store, self.rank, self.ranks, self.timeout, os.environ)
+
+    def _ranks_for_mpi(self, place: Place) -> list[int]:
+        """Raises StrettoError if a rank does not arrive in time, since MPI would wait for it forever."""
+        size = len(self.ranks)
+        if size > place[1] or self.ranks[self.rank] != place[0]:
+            raise StrettoError(
+                f"rank {self.rank} of {size} was asked for, but this is rank {place[0]} of {place[1]} for "
+                'MPI; leave rank and world_size to Stretto: init_process_group("stretto")'
+            )
+        if self.store.add("stretto/came", 1) == size:
+            self.store.set("stretto/all", "")
+        try:
+            self.store.wait(["stretto/all"], self.timeout)
+        except RuntimeError:
+            seconds = self.timeout.total_seconds()
+            raise StrettoError(f"not all of its {size} ranks arrived within {seconds:g} s") from None
+        return self.ranks

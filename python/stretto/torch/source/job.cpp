@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job.hpp"
+
+#include <Python.h>
+#include <pybind11/pybind11.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "completion.hpp"
+#include "interface.hpp"
+#include "process_group.hpp"
+
+namespace stretto_torch {
+namespace {
+
+/// For what was sent to leave.
+constexpr double longest_end = 5;  // s
+
+struct StoreJob {
+  std::mutex changing;  // held while a job begins or ends
+  std::mutex mutex;     // of the following
+  std::vector<ProcessGroup*> groups;
+  pid_t process = 0;  // that has begun it; 0: there is none. Forked children must not end it
+  int rank = 0;
+};
+
+/// Never destroyed: groups may outlive static objects.
+StoreJob& job() {
+  static auto& one = *new StoreJob;
+  return one;
+}
+
+/// A store as Stretto sees it.
+class StoreView {
+ public:
+  StoreView(c10d::Store& store, std::chrono::milliseconds timeout)
+      : store_(store), until_(Clock::now() + timeout) {}
+
+  stretto_store functions() {
+    return {this,
+            [](void* of, const char* key, const void* value, size_t bytes) {
+              return static_cast<StoreView*>(of)->set(key, value, bytes);
+            },
+            [](void* of, const char* key, void* value, size_t capacity) {
+              return static_cast<StoreView*>(of)->get(key, value, capacity);
+            }};
+  }
+
+  /// What the store said when it failed, in parentheses; or nothing.
+  [[nodiscard]] std::string error() const { return error_.empty() ? "" : " (" + error_ + ")"; }
+
+ private:
+  int set(const char* key, const void* value, size_t bytes) {
+    return attempt(-1, [&] {
+      const auto* begin = static_cast<const uint8_t*>(value);
+      store_.set(key, std::vector<uint8_t>(begin, begin + bytes));
+      return 0;
+    });
+  }
+
+  long get(const char* key, void* value, size_t capacity) {
+    return attempt(-1L, [&] {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now());
+      store_.wait({key}, std::max(left, std::chrono::milliseconds(1)));  // 0 would be for ever
+      const std::vector<uint8_t> found = store_.get(key);
+      std::copy_n(found.begin(), std::min(found.size(), capacity), static_cast<uint8_t*>(value));
+      return static_cast<long>(found.size());
+    });
+  }
+
+  template <typename Result, typename Work>
+  Result attempt(Result failed, const Work& work) {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      error_ = text.substr(0, text.find('\n'));
+    } catch (...) {
+      error_ = "unknown error";
+    }
+    return failed;
+  }
+
+  c10d::Store& store_;
+  const Clock::time_point until_;
+  std::string error_;
+};
+
+/// The last group may go with a Python object, whose thread holds the interpreter's lock, while works in
+/// flight need it to end.
+class WithoutInterpreterLock {
+ public:
+  WithoutInterpreterLock()
+      : thread_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
+  WithoutInterpreterLock(const WithoutInterpreterLock&) = delete;
+  WithoutInterpreterLock& operator=(const WithoutInterpreterLock&) = delete;
+  ~WithoutInterpreterLock() {
+    if (thread_ != nullptr) PyEval_RestoreThread(thread_);
+  }
+
+ private:
+  PyThreadState* thread_;
+};
+
+}  // namespace
+
+void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
+                    const std::optional<std::string>& host, std::chrono::milliseconds timeout) {
+  const std::lock_guard<std::mutex> changing(job().changing);
+  StoreView view(*store, timeout);
+  const stretto_store functions = view.functions();
+  const double seconds = std::chrono::duration<double>(timeout).count();
+  if (stretto.begin_by_store(rank, ranks, &functions, host ? host->c_str() : nullptr, seconds) != 0)
+    throw std::runtime_error(std::string("stretto: ") + stretto.error() + view.error());
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  job().process = getpid();
+  job().rank = rank;
+}
+
+bool is_in_store_job() {
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  return job().process != 0 && job().process == getpid();
+}
+
+Membership::Membership(ProcessGroup& group) : group_(group) {
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  job().groups.push_back(&group);
+}
+
+void Membership::leave() {
+  const WithoutInterpreterLock released;
+  const std::lock_guard<std::mutex> changing(job().changing);
+  {
+    const std::lock_guard<std::mutex> lock(job().mutex);
+    auto& groups = job().groups;
+    const auto its = std::find(groups.begin(), groups.end(), &group_);
+    if (its == groups.end()) return;
+    groups.erase(its);
+    if (!groups.empty() || job().process != getpid()) return;
+  }
+  end_all_works("its process group was destroyed before");
+  stretto.end(longest_end);
+  forget_given_up();
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  job().process = 0;
+}
+
+void end_store_job(const std::string& reason) {
+  if (!is_in_store_job()) return;
+  if (!reason.empty()) stretto.fail(("rank " + std::to_string(job().rank) + " has ended: " + reason).c_str());
+  for (ProcessGroup* group : job().groups) group->free();
+  stretto.end(longest_end);
+  job().process = 0;
+}
+
+}  // namespace stretto_torch

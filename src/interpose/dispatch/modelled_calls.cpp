@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/modelled_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/session/session.hpp"
+#include "learn/network/modelled.hpp"
+#include "text/size.hpp"
+#include "threads/clock.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+/// The most that a group waits for the model. What it has not come to by then is left to the rule.
+constexpr double longest_wait = 0.3;  // s
+
+/// Those that programs call most come first.
+constexpr std::array modelled_collectives{
+    Collective::allreduce, Collective::allgather, Collective::reduce_scatter, Collective::bcast,
+    Collective::reduce,    Collective::alltoall,  Collective::gather,         Collective::scatter};
+constexpr std::size_t shortest_modelled = 64;
+constexpr std::size_t longest_modelled = 64 * mebibyte;
+constexpr std::size_t factor_of_lengths = 4;  // from one length to the next
+
+CallTraits traits_of(Collective collective, std::size_t bytes) {
+  return {.collective = collective, .bytes = bytes, .understood = true, .element_bytes = sizeof(float)};
+}
+
+/// The machine of the whole job, which smaller groups have, too.
+struct Known {
+  std::mutex mutex;
+  std::optional<MeasuredNetwork> network;
+};
+constinit Immortal<Known> of_job;
+
+std::optional<MeasuredNetwork> network_of(Communicator& state, MPI_Comm comm) {
+  if (state.ranks() == session.topology.ranks()) {
+    const CallTraits traits = traits_of(Collective::allreduce, mebibyte);
+    const std::optional<MeasuredNetwork> measured = measured_network(state, traits, Spec{}, comm);
+    const std::lock_guard lock(of_job().mutex);
+    of_job().network = measured;
+  }
+  const std::lock_guard lock(of_job().mutex);
+  return of_job().network;
+}
+
+/// A line for each row of a table: the collective, the least bytes and the spec.
+std::string text_of(const Communicator& state, const Machine& machine) {
+  const double until = seconds_now() + longest_wait;
+  const Topology& topology = state.topology();
+  std::string text;
+  for (const Collective collective : modelled_collectives) {
+    for (std::size_t bytes = shortest_modelled; bytes <= longest_modelled; bytes *= factor_of_lengths) {
+      if (seconds_now() > until) return text;
+      // The blocks of some count, in others the whole.
+      const CallTraits traits = traits_of(collective, bytes);
+      const CallShape shape = shape_of(traits, topology, Form::non_blocking, session.shares_memory);
+      const std::vector<Modelled> fastest = find_fastest(shape, topology, machine, 1, [&](const Spec& spec) {
+        return !spec.is_native() && find_misfit(spec, traits, topology).empty();
+      });
+      if (fastest.empty()) continue;
+      const std::size_t from = bytes == shortest_modelled ? 1 : bytes / 2;
+      text += std::string(name_of(collective)) + ' ' + std::to_string(from) + ' ' +
+              to_string(fastest.front().spec) + '\n';
+    }
+  }
+  return text;
+}
+
+Table::Shape rows_of(const std::string& text) {
+  Table::Shape shape;
+  std::istringstream lines(text);
+  std::string name;
+  std::size_t from = 0;
+  std::string spec;
+  while (lines >> name >> from >> spec) {
+    const auto collective = std::ranges::find(collectives, name, [](Collective one) { return name_of(one); });
+    auto& rows =
+        shape.rows[static_cast<std::size_t>(Form::non_blocking)][static_cast<std::size_t>(*collective)];
+    if (!rows.empty()) rows.back().to = from - 1;
+    rows.push_back(
+        {.from = from, .to = SIZE_MAX, .spec = parse_spec(*collective, spec), .library = {}, .gain = 0});
+  }
+  return shape;
+}
+
+}  // namespace
+
+void model_calls(Communicator& state, MPI_Comm comm) {
+  const Settings& settings = session.settings;
+  if (state.native_only() || state.topology().nodes < 2) return;
+  if (settings.online == Online::off || settings.reproducible) return;
+  const std::optional<MeasuredNetwork> network = network_of(state, comm);
+  if (!network) return;
+  std::string text;
+  if (state.rank() == 0) text = text_of(state, network->machine);
+  if (send_from_rank_0(text, comm)) state.set_modelled(rows_of(text));
+}
+
+}  // namespace stretto
