@@ -98,6 +98,8 @@ class Endpoint {
   void look_at_clock();
   void look_soon();
   void lose(int rank, const std::string& how);
+  /// Fails since a rank that has left is waited for.
+  void fail_without(int rank);
   void take_farewell(int rank);
   void fail_locked(const std::string& reason);
   void end_all_messages(const std::string& reason);
