@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
+from tests.e2e.torch_extension import build
 
 from stretto.launch import mpi
 from stretto.launch.mpi import Install
@@ -123,6 +124,19 @@ def run_program() -> Callable[[Sequence[str], dict[str, str], float], str]:
 def local_ranks() -> Callable[[str], LocalRanks]:
     """Ranks on this machine, by the name of an MPI."""
     return lambda name: LocalRanks(mpi.find_install(name))
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The setting of the folder that has the extension for PyTorch, which is built once, ahead of time."""
+    settings = {"STRETTO_CACHE": str(tmp_path_factory.mktemp("cache"))}
+    ended = build(settings)
+    assert ended.returncode == 0, ended.stderr
+    module = Path(ended.stdout.strip())
+    assert module.is_file()
+    # Then it is there.
+    assert build(settings).stderr == ""
+    return settings
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

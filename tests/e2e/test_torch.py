@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.torch_extension import PYTHON, build
 
 import torch
 from stretto.support.paths import find_command
@@ -22,28 +22,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 # Open MPI's sums of 8-bit integers are wrong by its op/avx.
 RIGHT_SUMS = {"OMPI_MCA_op": "^avx"}
-# What the libraries themselves warn of is not ours.
-PYTHON = [sys.executable, "-W", "ignore"]
 SECONDS = 200
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The extension is built once, ahead of time."""
-    settings = {"STRETTO_CACHE": str(tmp_path_factory.mktemp("cache"))}
-    ended = build(settings)
-    assert ended.returncode == 0, ended.stderr
-    module = Path(ended.stdout.strip())
-    assert module.is_file()
-    # Then it is there.
-    assert build(settings).stderr == ""
-    return settings
-
-
-def build(settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """What `python -m stretto.torch` says, without a launcher."""
-    environment = {**os.environ, **settings}
-    return subprocess.run([*PYTHON, "-m", "stretto.torch"], env=environment, capture_output=True, text=True)
 
 
 def lines_of_right(output: str) -> int:
@@ -321,12 +300,8 @@ def said(code: str, settings: Mapping[str, str]) -> str:
     return ended.stderr.splitlines()[-1]
 
 
-def test_without_a_launcher_it_says_how_to_start() -> None:
-    assert "mpirun -np 4 python train.py (not by torchrun)" in said("import stretto.torch", {})
-    # As torchrun starts it.
-    code = "import torch, stretto.torch; torch.distributed.init_process_group('stretto')"
-    started = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
-    assert "mpirun -np 4 python train.py (not by torchrun)" in said(code, started)
+def test_mpi_without_its_launcher_says_how_to_start() -> None:
+    assert "mpirun -np 4 python train.py" in said("import stretto.torch", {"STRETTO_NETWORK": "mpi"})
 
 
 def test_without_torch_it_says_so() -> None:

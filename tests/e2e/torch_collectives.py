@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every collective of torch.distributed by "stretto", against what is computed here. A rank's program."""
+"""Every collective of torch.distributed by "stretto", against what is computed here.
+
+A rank's program, of an MPI launcher or of torchrun. Argument: the name of the backend, if it is another one.
+"""
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -11,8 +17,10 @@ from typing import Any
 
 import torch.distributed as dist
 
-import stretto.torch  # noqa: F401  registers the backend
 import torch
+
+if "RANK" not in os.environ:
+    importlib.import_module("stretto.torch")  # begins MPI
 
 SHORT = (torch.float16, torch.bfloat16)
 FLOATS = (torch.float32, torch.float64, *SHORT)
@@ -427,7 +435,8 @@ def main(backend: str = "stretto") -> None:
     torch.set_num_threads(1)
     dist.init_process_group(backend)
     rank, size = dist.get_rank(), dist.get_world_size()
-    assert "stretto" in dist.get_backend()
+    whole: Any = dist.group.WORLD
+    assert whole._get_backend(torch.device("cpu")).name() == "stretto"
     everybody = list(range(size))
     Checks(None, everybody).run()
     # Overlapping groups, made by all ranks in one order; a call of one is under way in the other.
@@ -447,4 +456,4 @@ def main(backend: str = "stretto") -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

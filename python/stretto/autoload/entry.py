@@ -14,7 +14,6 @@ from typing import Any
 
 NAME = "stretto"
 REPLACE = "STRETTO_REPLACE"
-GROUPS = "stretto.torch.groups"
 
 
 class _Plugins(dict[str, Any]):
@@ -24,7 +23,7 @@ class _Plugins(dict[str, Any]):
     """
 
     def keys(self) -> Any:
-        return {name: None for name in self if name != NAME.upper()}.keys()
+        return {name: None for name in self if not name.startswith(NAME.upper())}.keys()
 
 
 def register() -> None:
@@ -54,4 +53,4 @@ def _create_of_old(store: Any, rank: int, size: int, timeout: Any) -> Any:
 
 def groups() -> Any:
     """The module that makes groups, loaded when the first one is made. Its room is above this one."""
-    return importlib.import_module(GROUPS)
+    return importlib.import_module("stretto.torch.groups")

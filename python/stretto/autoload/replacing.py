@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes groups of the backend "stretto" where a program asks for "gloo" (STRETTO_REPLACE=gloo).
 
-All names stay gloo's, which programs and PyTorch itself compare. What changes is the class by which PyTorch
-makes the groups that `init_process_group` and `new_group` return. Programs that name the class themselves,
-as PyTorch's RPC does, get gloo.
+All names stay gloo's, which programs and PyTorch itself compare. What changes is the table by which PyTorch
+finds who makes a group for a kind of device. What names gloo's class, as PyTorch's RPC does, gets gloo.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
-import sys
-import threading
 from collections.abc import MutableMapping
 from datetime import timedelta
 from typing import Any
 
-from stretto.autoload.entry import GROUPS, REPLACE, groups
+import torch.distributed
+
+from stretto.autoload.entry import NAME, REPLACE, groups
 from stretto.launch.environment import read_choice
 
-# The group that PyTorch is making in this thread: its ranks in the job and its name.
-_being_made = threading.local()
+_IN_PLACE = "STRETTO IN PLACE OF GLOO"
 
 
 def replace(environment: MutableMapping[str, str]) -> None:
@@ -28,47 +25,71 @@ def replace(environment: MutableMapping[str, str]) -> None:
     if read_choice(REPLACE, ("", "gloo"), environment) != "gloo":
         del environment[REPLACE]  # so that programs which this one starts do not complain again
         return
-    from torch.distributed import distributed_c10d as its  # noqa: PLC0415  PyTorch has loaded it by now
+    its: Any = torch.distributed.distributed_c10d
+    if not its.is_gloo_available():
+        return
+    its.Backend._plugins[_IN_PLACE] = its.Backend._BackendPlugin(
+        lambda options, _: groups().create(options, its.ProcessGroupGloo), True
+    )
+    config = its.BackendConfig
+    config.get_device_backend_map = _replaced(config.get_device_backend_map)
+    its._new_process_group_helper = _with_gloo(its._new_process_group_helper, its)
+    its._set_pg_timeout = _for_ours(its._set_pg_timeout)
 
-    made: Any = its
-    if made.is_gloo_available():
-        made.ProcessGroupGloo = _stand_in(made.ProcessGroupGloo)
-        made._new_process_group_helper = _noted(made._new_process_group_helper)
+
+def _replaced(get_map: Any) -> Any:
+    """PyTorch's function that tells which backend is for which device."""
+
+    @functools.wraps(get_map)
+    def tell(config: Any) -> dict[str, str]:
+        backends = get_map(config).items()
+        return {device: _IN_PLACE if backend == "gloo" else backend for device, backend in backends}
+
+    return tell
 
 
-def _noted(make: Any) -> Any:
-    """PyTorch's function that makes a group. The class does not hear of the ranks from it."""
+def _with_gloo(make: Any, its: Any) -> Any:
+    """PyTorch's function that makes a group. If its default backend is gloo, it must have a group of gloo.
 
-    signature = inspect.signature(make)
+    PyTorch's own C++ casts that to gloo's class, such as the logger of DistributedDataParallel. It makes no
+    call on it.
+    """
 
     @functools.wraps(make)
-    def note_and_make(*given: Any, **named: Any) -> Any:
-        its = signature.bind(*given, **named).arguments
-        ranks = list(its["global_ranks_in_group"]) or list(range(its["group_size"]))
-        _being_made.group = (ranks, its["group_name"])
-        try:
-            return make(*given, **named)
-        finally:
-            del _being_made.group
+    def make_with_gloo(*given: Any, **named: Any) -> Any:
+        group, store = make(*given, **named)
+        if group != its.GroupMember.NON_GROUP_MEMBER and group._get_backend_name() == "gloo":
+            types = its.ProcessGroup.BackendType
+            for device in (one for one in group._device_types if _is_ours(group, one)):
+                backend = group._get_backend(device)
+                group._register_backend(device, types.GLOO, _gloo_alone())
+                group._register_backend(device, types.CUSTOM, backend)
+        return group, store
 
-    return note_and_make
+    return make_with_gloo
 
 
-def _stand_in(real: Any) -> Any:
-    """A class whose objects are Stretto's while PyTorch makes a group, and gloo's otherwise."""
+@functools.cache
+def _gloo_alone() -> Any:
+    """A group of this process alone."""
+    its: Any = torch.distributed
+    return its.ProcessGroupGloo(its.HashStore(), 0, 1)
 
-    class Kind(type):
-        def __call__(cls, store: Any, rank: int, size: int, *rest: Any, **named: Any) -> Any:
-            group = getattr(_being_made, "group", None)
-            timeout = named.get("timeout", *rest)
-            if group is None or not isinstance(timeout, timedelta):
-                return real(store, rank, size, *rest, **named)
-            return groups().create_in_place(real, store, rank, timeout, *group)
 
-        def __instancecheck__(cls, one: object) -> bool:
-            return isinstance(one, real) or (GROUPS in sys.modules and groups().is_group(one))
+def _for_ours(set_timeout: Any) -> Any:
+    """PyTorch's function that sets the timeout of groups of its own backends."""
 
-        def __getattr__(cls, name: str) -> Any:
-            return getattr(real, name)
+    @functools.wraps(set_timeout)
+    def set_timeout_of_any(timeout: timedelta, group: Any = None) -> None:
+        whole: Any = torch.distributed.group.WORLD if group is None else group
+        if any(_is_ours(whole, device) for device in whole._device_types):
+            whole.set_timeout(timeout)
+        else:
+            set_timeout(timeout, group)
 
-    return Kind(real.__name__, (), {"__doc__": real.__doc__})
+    return set_timeout_of_any
+
+
+def _is_ours(group: Any, device: Any) -> bool:
+    """Whether calls on this device are Stretto's."""
+    return bool(group._get_backend(device).name() == NAME)

@@ -20,19 +20,17 @@ from stretto.torch.store_job import place_in_store_job
 dist: Any = torch.distributed  # its stubs do not have all
 
 
-def create(options: Any) -> Any:
-    """Make a process group. The default group has no list of ranks."""
+def create(options: Any, gloo: Any = None) -> Any:
+    """Make a process group. `gloo`: gloo's class, if the group is in its place."""
+    rank, timeout = options.group_rank, options.timeout
+    # The default group has no list of ranks.
     ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
-    return _Group(options.store, options.group_rank, ranks, options.timeout, options.group_id).make()
-
-
-def create_in_place(real: Any, store: Any, rank: int, timeout: timedelta, ranks: list[int], name: str) -> Any:
-    """Make a process group in place of gloo's. One of gloo's own (`real`) does what Stretto does not do."""
 
     def make_gloo() -> Any:
-        return real(dist.PrefixStore("gloo", store), rank, len(ranks), timeout=timeout)
+        return gloo(dist.PrefixStore("gloo", options.store), rank, len(ranks), timeout=timeout)
 
-    return _Group(store, rank, ranks, timeout, name, make_gloo).make()
+    make_other = make_gloo if gloo is not None else None
+    return _Group(options.store, rank, ranks, timeout, options.group_id, make_other).make()
 
 
 def create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
@@ -42,11 +40,6 @@ def create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
     store.set(f"stretto/{rank}", str(own))
     ranks = [int(store.get(f"stretto/{member}")) for member in range(size)]
     return _Group(store, rank, ranks, timeout, "-".join(map(str, ranks))).make()
-
-
-def is_group(one: object) -> bool:
-    """Whether it is a process group of this backend."""
-    return isinstance(one, load_extension().ProcessGroup)
 
 
 def _mpi_place() -> Place | None:
@@ -67,7 +60,8 @@ class _Group:
     """What PyTorch calls its ranks."""
     timeout: timedelta
     name: str
-    make_gloo: Callable[[], Any] | None = None
+    make_other: Callable[[], Any] | None = None
+    """Makes a group of another backend, which does what Stretto does not do."""
 
     def make(self) -> Any:
         place = _mpi_place()
@@ -77,10 +71,10 @@ class _Group:
             raise StrettoError(f"process group {self.name}: {error}") from None
         if ranks is not None:
             return load_extension().make_group(
-                ranks, self.rank, self.timeout, self.name, self.store, self.make_gloo
+                ranks, self.rank, self.timeout, self.name, self.store, self.make_other
             )
-        if self.make_gloo is not None:
-            return self.make_gloo()
+        if self.make_other is not None:
+            return self.make_other()
         raise StrettoError(
             f"process group {self.name}: the first group of this backend did not have all of its ranks; make "
             'one that has before, as by init_process_group("cpu:stretto,cuda:nccl")'

@@ -12,7 +12,6 @@ from typing import Any
 
 from stretto.support.errors import StrettoError
 
-
 # Ranks that came at the same time hear from rank 0 who is missing.
 _TIME_TO_ANSWER = timedelta(seconds=1)
 

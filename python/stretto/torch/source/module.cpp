@@ -104,8 +104,8 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
         end_store_job(reason);
       },
       released);
+  // Python sees it as such wherever torch hands it out.
   python::class_<ProcessGroup, c10::intrusive_ptr<ProcessGroup>, Base> group(module, "ProcessGroup");
-  group.def("_set_default_timeout", &ProcessGroup::setTimeout, released);
 #if TORCH_VERSION_MAJOR >= 2
   group.def_property_readonly("options", &ProcessGroup::getBackendOptions);
 #endif
@@ -114,6 +114,7 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
                               const python::object& make_other) {
     const auto function = function_of(make_other);
     const python::gil_scoped_release release;
-    return c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name, store, function);
+    return c10::intrusive_ptr<Base>(
+        c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name, store, function));
   });
 }

@@ -37,9 +37,6 @@ ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono:
       has_other_(make_other != nullptr),
       make_other_(std::move(make_other)) {
   if (group_ == nullptr) throw_error();
-#if TORCH_VERSION_MAJOR >= 2
-  options_ = c10::make_intrusive<Base::Options>("stretto", timeout);
-#endif
 }
 
 ProcessGroup::~ProcessGroup() {

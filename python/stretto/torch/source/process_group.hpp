@@ -85,7 +85,7 @@ class ProcessGroup final : public Base {
 
 #if TORCH_VERSION_MAJOR >= 2
   c10::intrusive_ptr<Base::Options> getBackendOptions() {
-    return options_;
+    return c10::make_intrusive<Base::Options>("stretto", timeout_);
   }
 #endif
 
@@ -149,9 +149,6 @@ class ProcessGroup final : public Base {
   std::mutex making_other_;
   std::function<Other()> make_other_;
   Other other_;
-#if TORCH_VERSION_MAJOR >= 2
-  c10::intrusive_ptr<Base::Options> options_;
-#endif
 };
 
 }  // namespace stretto_torch

@@ -197,8 +197,8 @@ void Work::end() {
   for (stretto_work* call : calls_) {
     if (const char* text = stretto.work_error(call)) {
       const char* const reason = stretto.failure();  // of the whole job
-      error = std::make_exception_ptr(std::runtime_error("stretto: " + task_.description + " failed: " +
-                                                         (reason == nullptr ? text : reason)));
+      error = std::make_exception_ptr(std::runtime_error("stretto: " + task_.description +
+                                                         " failed: " + (reason == nullptr ? text : reason)));
     }
     source_ = stretto.work_source(call);
     stretto.work_free(call);

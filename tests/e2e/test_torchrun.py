@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backend "stretto" without MPI: under torchrun, and in ranks that are started in another way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.e2e.torch_extension import PYTHON
+
+from stretto.support.paths import find_command
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import LocalRanks
+
+FOLDER = Path(__file__).parent
+SECONDS = 200
+Run = Callable[[Sequence[str], dict[str, str], float], str]
+
+
+def torchrun(ranks: int, program: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+    """The command line, as users write it."""
+    found = shutil.which("torchrun", path=sysconfig.get_path("scripts"))
+    assert found is not None
+    return [found, "--nproc-per-node", str(ranks), *options, str(FOLDER / program), *arguments]
+
+
+@pytest.fixture
+def quiet(cache: dict[str, str]) -> dict[str, str]:
+    """The settings of ranks."""
+    return {**cache, "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
+
+
+def lines_of_right(output: str) -> int:
+    # Ranks write at once.
+    return output.count("right")
+
+
+@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.long)])
+def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], ranks: int) -> None:
+    output = run_program(torchrun(ranks, "torch_collectives.py"), quiet, SECONDS)
+    assert lines_of_right(output) == ranks
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "ranks"), [("torch_above.py", 3), ("torch_training.py", 2)])
+def test_what_pytorch_builds_on_a_backend_works(
+    run_program: Run, quiet: dict[str, str], program: str, ranks: int
+) -> None:
+    assert lines_of_right(run_program(torchrun(ranks, program), quiet, SECONDS)) == ranks
+
+
+def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_path: Path) -> None:
+    line = torchrun(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
+    output = run_program(line, {**quiet, "MEETING": str(tmp_path / "meeting")}, SECONDS)
+    assert lines_of_right(output) == 2
+
+
+def run_ranks(
+    ranks: int, case: str, settings: Mapping[str, str], folder: Path
+) -> list[subprocess.CompletedProcess[str]]:
+    """How ranks that a shell could have started have ended."""
+    program = [*PYTHON, str(FOLDER / "torch_by_store.py"), case]
+    started = [
+        subprocess.Popen(
+            program,
+            env={
+                **os.environ,
+                **settings,
+                "RANK": str(rank),
+                "WORLD_SIZE": str(ranks),
+                "MASTER_ADDR": "127.0.0.1",
+                "MEETING": str(folder / "meeting"),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    with contextlib.ExitStack() as stack:
+        for one in started:
+            stack.callback(one.kill)
+        outputs = [one.communicate(timeout=SECONDS)[0] for one in started]
+    return [
+        subprocess.CompletedProcess(program, one.returncode, output)
+        for one, output in zip(started, outputs, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "ranks"),
+    [
+        ("again", 2),
+        ("fewer", 3),
+        ("first groups", 4),
+        ("late", 3),
+        ("overdue", 3),
+        ("aborted", 2),
+        ("monitored", 3),
+        ("daemon", 2),
+        ("stores", 1),
+    ],
+)
+def test_jobs_begin_fail_and_begin_again(
+    quiet: dict[str, str], tmp_path: Path, case: str, ranks: int
+) -> None:
+    for ended in run_ranks(ranks, case, quiet, tmp_path):
+        assert (ended.returncode, ended.stdout.splitlines()[-1:]) == (0, ["right"]), ended.stdout
+
+
+@pytest.mark.parametrize(("case", "status"), [("killed", -signal.SIGKILL), ("exception", 1)])
+def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, status: int) -> None:
+    *others, last = run_ranks(3, case, quiet, tmp_path)
+    assert last.returncode == status
+    for ended in others:
+        assert (ended.returncode, ended.stdout.splitlines()[-1:]) == (0, ["right"]), ended.stdout
+
+
+def replacing(line: Sequence[str]) -> list[str]:
+    return [str(find_command()), "run", "--replace", "gloo", "--", *line]
+
+
+def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, str]) -> None:
+    output = run_program(replacing(torchrun(2, "torch_in_place_of_gloo.py")), quiet, SECONDS)
+    assert lines_of_right(output) == 2
+
+
+@pytest.mark.long
+def test_every_collective_is_right_in_place_of_gloo(run_program: Run, quiet: dict[str, str]) -> None:
+    output = run_program(replacing(torchrun(3, "torch_collectives.py", "gloo")), quiet, SECONDS)
+    assert lines_of_right(output) == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("network", "carrier"), [("sockets", 1), ("mpi", 0)])
+def test_the_network_is_chosen_where_both_are_possible(
+    local_ranks: Callable[[str], LocalRanks], quiet: dict[str, str], network: str, carrier: int
+) -> None:
+    program = [*PYTHON, "-c", CHOSEN]
+    output = local_ranks("openmpi").run(2, program, settings={**quiet, "STRETTO_NETWORK": network})
+    assert output.count(f"by sockets: {bool(carrier)}") == 2
+
+
+# A rank of an MPI launcher, in a store of its own.
+CHOSEN = """
+import os, tempfile, torch, stretto.torch
+from stretto.torch.extension import load_extension
+rank, parent = int(os.environ["OMPI_COMM_WORLD_RANK"]), os.environ["PMIX_NAMESPACE"]
+store = torch.distributed.FileStore(f"{tempfile.gettempdir()}/stretto-{parent}", 2)
+torch.distributed.init_process_group("stretto", store=store, rank=rank, world_size=2)
+torch.distributed.all_reduce(torch.ones(9))
+print("by sockets:", load_extension().is_in_store_job())
+torch.distributed.destroy_process_group()
+"""
+
+
+def said(code: str, settings: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """What a process says that runs alone."""
+    environment = {**os.environ, **(settings or {})}
+    return subprocess.run(
+        [*PYTHON, "-c", code], env=environment, capture_output=True, text=True, timeout=SECONDS
+    )
+
+
+def test_import_torch_registers_it_and_loads_nothing() -> None:
+    code = """
+import sys, torch
+assert "stretto" in torch.distributed.Backend.backend_list
+print(*sorted(name for name in sys.modules if name.startswith("stretto")))
+"""
+    ended = said(code)
+    assert (ended.stdout, ended.stderr) == ("stretto stretto.autoload stretto.autoload.entry\n", "")
+
+
+def test_other_backends_stay_as_they_were() -> None:
+    """A group "cpu:gloo" has gloo as its default backend, although there is a backend that is not PyTorch's."""
+    code = """
+import torch.distributed as dist
+dist.init_process_group("cpu:gloo", store=dist.HashStore(), rank=0, world_size=1)
+print(dist.group.WORLD.name())
+dist.destroy_process_group()
+"""
+    ended = said(code)
+    assert (ended.stdout, ended.stderr) == ("gloo\n", "")
+
+
+@pytest.mark.parametrize("name", ["STRETTO_REPLACE", "STRETTO_NETWORK"])
+def test_a_wrong_setting_is_one_line(quiet: dict[str, str], name: str) -> None:
+    code = """
+import torch.distributed as dist
+for _ in range(2):
+    dist.init_process_group("stretto", store=dist.HashStore(), rank=0, world_size=1)
+    dist.destroy_process_group()
+print("right")
+"""
+    ended = said(code, {**quiet, name: "nccl"})
+    assert ended.stdout == "right\n"
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith(f"stretto: {name}: must be ")
+    assert 'not "nccl"' in line
+    ended = said(code, {**quiet, name: "nccl", "STRETTO_STRICT": "1"})
+    assert ended.returncode != 0
+    assert f"{name}: must be " in ended.stderr
