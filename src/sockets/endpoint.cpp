@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "sockets/connections.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
@@ -21,6 +23,14 @@ void raise_limit_of_files() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// It stays: works may ask for it at any time.
+const char* keep_reason(const std::string& reason) {
+  static auto& mutex = make_immortal<std::mutex>();
+  static auto& all = make_immortal<std::set<std::string>>();
+  const std::lock_guard guard(mutex);
+  return all.insert(reason).first->c_str();
 }
 
 constexpr std::chrono::milliseconds usual_look{1000};
@@ -265,8 +275,7 @@ void Endpoint::fail_locked(const std::string& reason) {
 }
 
 void Endpoint::end_all_messages(const std::string& reason) {
-  // It stays: works may ask for it at any time.
-  const char* const text = (new std::string(reason.substr(0, longest_failure)))->c_str();
+  const char* const text = keep_reason(reason.substr(0, longest_failure));
   reason_.store(text, std::memory_order_release);
   inbox_.fail();
   for (const int rank : connected_) peer(rank).out->end_all(Message::State::failed);

@@ -62,7 +62,7 @@ class Notes final : public FrameTaker {
     Note& note = all.emplace_back();
     note.frame = frame;
     note.room = room_(frame);
-    note.memory = Bytes(note.room + guard, std::byte{0xee});
+    note.memory = Bytes(note.room + guard, untouched);
     return Landing{note.memory.data(), note.room};
   }
   void take_end() override {
@@ -85,12 +85,9 @@ void expect_all(const std::vector<Sent>& sent, const Notes& notes) {
     const Notes::Note& note = notes.all[i];
     ASSERT_TRUE(is_same(note.frame, sent[i].frame)) << i;
     EXPECT_EQ(note.has_ended, !sent[i].behind.empty()) << i;
-    const auto landed = static_cast<std::ptrdiff_t>(std::min(note.room, sent[i].behind.size()));
-    EXPECT_TRUE(std::equal(sent[i].behind.begin(), sent[i].behind.begin() + landed, note.memory.begin()))
-        << i;
-    EXPECT_TRUE(std::all_of(note.memory.begin() + landed, note.memory.end(), [](std::byte byte) {
-      return byte == std::byte{0xee};
-    })) << i;
+    const std::size_t landed = std::min(note.room, sent[i].behind.size());
+    EXPECT_TRUE(is_equal(std::span(sent[i].behind).first(landed), std::span(note.memory).first(landed))) << i;
+    EXPECT_TRUE(is_untouched(std::span(note.memory).subspan(landed))) << i;
   }
 }
 
@@ -178,13 +175,12 @@ TEST(FrameReader, WritesNothingIntoALandingThatWasForgotten) {
     EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::something);
     ASSERT_EQ(notes.all.size(), 1);
     reader.forget_landing();
-    std::ranges::fill(notes.all[0].memory, std::byte{0xee});
+    std::ranges::fill(notes.all[0].memory, untouched);
     put(pair.one, std::span(stream).subspan(before));
     EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::something);
     ASSERT_EQ(notes.all.size(), 2);
     EXPECT_TRUE(notes.all[0].has_ended);
-    EXPECT_TRUE(
-        std::ranges::all_of(notes.all[0].memory, [](std::byte byte) { return byte == std::byte{0xee}; }));
+    EXPECT_TRUE(is_untouched(notes.all[0].memory));
     EXPECT_TRUE(notes.all[1].has_ended);
     EXPECT_TRUE(
         std::equal(notes.all[1].memory.begin(), notes.all[1].memory.begin() + 50, filled(50, 2).begin()));
