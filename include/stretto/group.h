@@ -24,7 +24,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 4
+#define STRETTO_GROUP_INTERFACE 5
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
@@ -152,6 +152,8 @@ stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, 
 /* Advances all that is in flight as far as possible. Returns whether anything happened. For a thread that
  * calls it again and again while works are in flight: Stretto's own helper thread then stays away. */
 int stretto_progress(void);
+/* Sleeps for at most `seconds`. In a job without MPI, it ends when something may have come from another node. */
+void stretto_await(double seconds);
 /* Returns whether it has ended, with success or not. It does not wait, and makes no progress: a work may
  * need stretto_progress() to end. */
 int stretto_work_test(stretto_work* work);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/connections.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -55,18 +57,22 @@ constexpr std::size_t most_at_once = std::size_t{1} << 20;
 constexpr std::size_t buffer_of_incoming = std::size_t{64} << 10;
 constexpr std::size_t buffer_of_outgoing = 1024;
 constexpr seconds longest_beginning{60};
-/// A rank that leaves closes both of its connections to another one, and its farewell is on the other one.
+/// A rank that leaves closes both of its connections to another one, and its farewell may be on the other
+/// one: behind all that was sent there, or not even admitted yet.
 constexpr milliseconds longest_wait_for_farewell{200};
 
 }  // namespace
 
+bool Connection::is_flushed() const {
+  if (!socket_ || queue_.error() != 0) return true;
+  int on_its_way = 0;
+  return queue_.is_empty() && (ioctl(socket_.file(), SIOCOUTQ, &on_its_way) != 0 || on_its_way == 0);
+}
+
+/// A connection that takes nothing more may still have a farewell to be read. Its end is seen there.
 bool Connection::flush() {
-  if (!socket_ || !may_write() || queue_.is_empty()) return false;
+  if (!socket_ || !may_write() || queue_.is_empty() || queue_.error() != 0) return false;
   const SendQueue::State state = queue_.write(socket_.file());
-  if (state == SendQueue::State::broken) {
-    note_end(queue_.error());
-    return true;
-  }
   const bool must_wait = state == SendQueue::State::blocked;
   if (must_wait != writes_) endpoint_.poller_.set_writes(socket_, *this, writes_ = must_wait);
   return true;
@@ -76,7 +82,7 @@ bool Connection::read() {
   if (!socket_) return false;
   const FrameReader::Found found = reader_.read(socket_.file(), *this, most_at_once);
   if (found == FrameReader::Found::end) {
-    note_end(reader_.error());
+    note_end(reader_.error() != 0 ? reader_.error() : queue_.error());
   } else if (found == FrameReader::Found::fault) {
     close();
     endpoint_.lose(peer_, "what it sent cannot be read");
@@ -86,12 +92,17 @@ bool Connection::read() {
 
 std::optional<Landing> Connection::take(const Frame& frame) {
   if (frame.kind == FrameKind::farewell) {
+    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for that (is_flushed)
     endpoint_.take_farewell(peer_);
     return Landing{};
   }
   if (frame.kind != FrameKind::failure)
     return endpoint_.failure() == nullptr ? take_own(frame) : std::optional(Landing{});
   if (frame.bytes > longest_failure) return std::nullopt;
+  if (frame.bytes == 0) {
+    endpoint_.fail_locked("");
+    return Landing{};
+  }
   told_.emplace(frame.bytes, '\0');
   return Landing{.into = reinterpret_cast<std::byte*>(told_->data()), .room = told_->size()};
 }
@@ -213,7 +224,9 @@ bool Outgoing::look(bool readable, bool writable) {
 void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
   if (is_waiting_) return begin();
   if (state_ == State::ended) {
-    if (now - ended_ > longest_wait_for_farewell) endpoint_.lose(peer_, how_of(error_));
+    const auto& other = endpoint_.peer(peer_).in;
+    const bool may_say_farewell = other != nullptr && other->is_open();
+    if (now - ended_ > longest_wait_for_farewell && !may_say_farewell) endpoint_.lose(peer_, how_of(error_));
   } else if (state_ == State::ready) {
     if (is_silent(socket_)) Connection::note_end(ETIMEDOUT);
   } else if (state_ != State::without_address && now - began_ > longest_beginning) {
@@ -277,6 +290,12 @@ bool Incoming::look(bool readable, bool writable) {
   return (writable && flush()) || has_read;
 }
 
+/// A rank may leave without waiting for what it has sent.
+void Incoming::note_end(int error) {
+  Connection::note_end(error);
+  if (receive_ != nullptr || !wanted_.empty()) endpoint_.fail_without(peer_);
+}
+
 std::optional<Landing> Incoming::take_own(const Frame& frame) {
   frame_ = frame;
   switch (frame.kind) {
@@ -326,6 +345,7 @@ std::optional<Landing> Incoming::take_offer(const Frame& frame) {
 
 void Incoming::want(std::uint64_t number, Message& receive) {
   wanted_[number] = {.receive = &receive, .rest = receive.arrived};
+  if (!socket_) return endpoint_.fail_without(peer_);
   queue_.add({.kind = FrameKind::wanted, .number = number});
   if (!writes_) flush();
 }
@@ -367,6 +387,7 @@ void Incoming::take_own_end() {
 void Incoming::give_present(Inbox::Early early, Message& receive) {
   own_early_ = std::move(early);
   receive_ = &receive;
+  if (!socket_) endpoint_.fail_without(peer_);
 }
 
 void Incoming::give_credit(std::size_t bytes) {

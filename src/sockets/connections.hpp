@@ -30,7 +30,10 @@ class Connection : public Polled, protected FrameTaker {
 
   void say_farewell();
   void tell_failure(const std::string& reason);
-  [[nodiscard]] bool is_flushed() const { return !socket_ || queue_.is_empty(); }
+  /// Whether all that was written has arrived at the other side: what is on its way is lost if that side
+  /// sends something after close().
+  [[nodiscard]] bool is_flushed() const;
+  [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
   /// Returns whether anything was written.
   bool flush();
   void close();
@@ -123,6 +126,7 @@ class Incoming final : public Connection {
 
   std::optional<Landing> take_own(const Frame& frame) override;
   void take_own_end() override;
+  void note_end(int error) override;
   std::optional<Landing> take_message(const Frame& frame);
   std::optional<Landing> take_offer(const Frame& frame);
   std::optional<Landing> take_part(const Frame& frame);

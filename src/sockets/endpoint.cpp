@@ -162,7 +162,7 @@ void Endpoint::start_receive(Message& message) {
   Inbox::Early early = inbox_.post(message);
   if (early != nullptr) return deliver(std::move(early), message);
   if (message.peer != any_rank && message.peer != rank_ && peer(message.peer).has_left)
-    fail_locked("rank " + std::to_string(message.peer) + " has left the job, and others wait for it");
+    fail_without(message.peer);
 }
 
 void Endpoint::deliver(Inbox::Early early, Message& receive) {
@@ -235,8 +235,11 @@ void Endpoint::lose(int rank, const std::string& how) {
 void Endpoint::take_farewell(int rank) {
   peer(rank).has_left = true;
   if (peer(rank).out) peer(rank).out->end_all(Message::State::done);
-  if (inbox_.awaits(rank))
-    fail_locked("rank " + std::to_string(rank) + " has left the job, and others wait for it");
+  if (inbox_.awaits(rank)) fail_without(rank);
+}
+
+void Endpoint::fail_without(int rank) {
+  fail_locked("rank " + std::to_string(rank) + " has left the job, and others wait for it");
 }
 
 void Endpoint::fail(const std::string& reason) {

@@ -58,6 +58,8 @@ class Endpoint {
   std::optional<Envelope> probe(int source, std::uint64_t context, std::int32_t tag);
   /// Advances all messages as far as possible without waiting. Returns whether anything moved.
   bool progress();
+  /// Sleeps until progress() may move something, but no longer.
+  void await(double seconds) const { poller_.await(seconds); }
 
   /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of
   /// messages is free then. Does nothing if they have failed before.
@@ -96,6 +98,8 @@ class Endpoint {
   void look_at_clock();
   void look_soon();
   void lose(int rank, const std::string& how);
+  /// Fails since a rank that has left is waited for.
+  void fail_without(int rank);
   void take_farewell(int rank);
   void fail_locked(const std::string& reason);
   void end_all_messages(const std::string& reason);

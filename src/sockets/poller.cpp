@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/poller.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
+
+#include <ctime>
 
 #include <array>
 #include <cerrno>
@@ -50,6 +53,14 @@ bool Poller::poll(int milliseconds) {
           any;
   }
   return any;
+}
+
+void Poller::await(double seconds) const {
+  pollfd looked_at{.fd = epoll_.file(), .events = POLLIN, .revents = 0};
+  timespec longest{};
+  longest.tv_sec = static_cast<time_t>(seconds);
+  longest.tv_nsec = static_cast<long>((seconds - static_cast<double>(longest.tv_sec)) * 1e9);
+  ppoll(&looked_at, 1, &longest, nullptr);
 }
 
 }  // namespace stretto

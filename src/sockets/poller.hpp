@@ -34,6 +34,8 @@ class Poller {
   /// Calls those that have something to do, and waits at most so many milliseconds for one. Returns whether
   /// anything moved.
   bool poll(int milliseconds = 0);
+  /// Sleeps until poll() has something to do, but no longer. Beside all other calls.
+  void await(double seconds) const;
   void close() { epoll_.close(); }
 
  private:

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "interpose/handles/short_types.hpp"
@@ -161,6 +163,11 @@ STRETTO_VISIBLE int stretto_end(double seconds) {
     end_own_network(std::max(until - seconds_now(), 0.0));
     return 0;
   });
+}
+
+STRETTO_VISIBLE void stretto_await(double seconds) {
+  if (own_network() != nullptr) return own_network()->await(seconds);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 STRETTO_VISIBLE void stretto_fail(const char* reason) {

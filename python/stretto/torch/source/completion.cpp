@@ -223,8 +223,20 @@ class Completion {
                    works_.end());
       lock.lock();
       ended_works_.assign(ended.rbegin(), ended.rend());
-      if (ended_works_.empty()) sleep(lock, others_wait ? tick : pace.nap(), false);
+      if (!ended_works_.empty()) continue;
+      if (others_wait) {
+        sleep(lock, tick, false);
+      } else {
+        nap(lock, pace.nap());
+      }
     }
+  }
+
+  /// What comes from another node may end it.
+  static void nap(Lock& lock, std::chrono::nanoseconds time) {
+    lock.unlock();
+    stretto.await(std::chrono::duration<double>(time).count());
+    lock.lock();
   }
 
   /// Whether it was woken meanwhile.

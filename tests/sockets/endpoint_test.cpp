@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/endpoint.hpp"
+
+#include "job.hpp"
+
+namespace stretto {
+namespace {
+
+TEST(Endpoint, MessagesOfAPairKeepTheirOrder) {
+  Job job(2);
+  const std::vector<std::size_t> sizes{
+      0, 1, 100'000, longest_whole_message, longest_whole_message + 1, 3, 5'000'000, 0};
+  std::vector<Transfer> sent;
+  std::vector<Transfer> received;
+  for (const std::size_t bytes : sizes) {
+    sent.push_back(Transfer::sent(1, 1, 5, filled(bytes, sent.size())));
+    received.push_back(Transfer::received(0, 1, 5, bytes));
+  }
+  for (Transfer& one : sent) job.start(0, one);
+  for (Transfer& one : received) job.start(1, one);
+  ASSERT_TRUE(job.until([&] {
+    return std::ranges::all_of(received, &Transfer::is_done) && std::ranges::all_of(sent, &Transfer::is_done);
+  })) << job.failures();
+  for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT_TRUE(received[i].has(0, filled(sizes[i], i))) << i;
+}
+
+TEST(Endpoint, ARankSendsToItself) {
+  Job job(1);
+  for (const bool is_early : {false, true}) {
+    for (const std::size_t bytes : {0, 10, 5'000'000}) {
+      Transfer sent = Transfer::sent(0, 1, 5, filled(bytes, 1));
+      Transfer received = Transfer::received(is_early ? any_rank : 0, 1, 5, bytes);
+      job.start(0, is_early ? sent : received);
+      EXPECT_EQ(sent.is_done(), is_early);
+      EXPECT_FALSE(received.has_ended());
+      job.start(0, is_early ? received : sent);
+      EXPECT_TRUE(sent.is_done());
+      EXPECT_TRUE(received.has(0, filled(bytes, 1)));
+    }
+  }
+}
+
+TEST(Endpoint, TooLongMessagesAreCut) {
+  for (const bool is_early : {false, true}) {
+    for (const int from : {0, 1}) {
+      Job job(2);
+      for (const std::size_t bytes :
+           {std::size_t{100}, std::size_t{200'000}, longest_whole_message, std::size_t{5'000'000}}) {
+        for (const std::size_t room : {std::size_t{0}, std::size_t{1}, bytes / 2, bytes - 1}) {
+          Transfer sent = Transfer::sent(1, 1, 5, filled(bytes, 1));
+          Transfer received = Transfer::received(from, 1, 5, room);
+          if (!is_early) job.start(1, received);
+          job.start(from, sent);
+          if (is_early) {
+            job.until([&] { return job[1].probe(from, 1, 5).has_value(); });
+            job.start(1, received);
+          }
+          ASSERT_TRUE(job.until([&] { return received.is_done() && sent.is_done(); })) << job.failures();
+          EXPECT_TRUE(received.has(from, filled(bytes, 1))) << bytes << " into " << room;
+        }
+      }
+    }
+  }
+}
+
+/// A message that is being read when its receive is posted.
+TEST(Endpoint, AReceiveMayComeInTheMiddleOfItsMessage) {
+  Job job(2);
+  const Bytes data = filled(longest_whole_message, 1);
+  for (int i = 0; i < 200; ++i) {
+    Transfer sent = Transfer::sent(1, 1, 5, data);
+    Transfer received =
+        Transfer::received(i % 2 == 0 ? 0 : any_rank, 1, 5, i % 3 == 0 ? data.size() / 2 : data.size());
+    job.start(0, sent);
+    const int polls = i % 20;
+    job.until([&] {
+      job[0].progress();
+      return job[1].probe(0, 1, 5).has_value();
+    });
+    for (int poll = 0; poll < polls; ++poll) job.progress();
+    job.start(1, received);
+    ASSERT_TRUE(job.until([&] { return received.is_done() && sent.is_done(); })) << job.failures();
+    EXPECT_TRUE(received.has(0, data)) << i;
+  }
+}
+
+/// Whole messages are sent as long as there is credit, and the others wait where they are.
+TEST(Endpoint, EarlyMessagesHaveABound) {
+  struct Case {
+    std::size_t bytes;
+    std::size_t count;
+  };
+  for (const auto& [bytes, count] : {Case{100'000, 100}, {longest_whole_message, 12}, {0, 40'000}}) {
+    Job job(2);
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    for (std::size_t i = 0; i < count; ++i) {
+      sent.push_back(Transfer::sent(1, 1, 5, filled(bytes, i)));
+      received.push_back(Transfer::received(0, 1, 5, bytes));
+      job.start(0, sent.back());
+    }
+    Transfer last = Transfer::sent(1, 1, 6, filled(1, 0));
+    job.start(0, last);
+    ASSERT_TRUE(job.until([&] { return job[1].probe(0, 1, 6).has_value(); }));
+    for (int i = 0; i < 100; ++i) job.progress();
+    const auto done = static_cast<std::size_t>(std::ranges::count_if(sent, &Transfer::is_done));
+    EXPECT_LT(done, count);
+    EXPECT_LE(done * (bytes + 128), most_credit);
+    EXPECT_GT((done + 1) * (bytes + 128), most_credit);
+    for (Transfer& one : received) job.start(1, one);
+    ASSERT_TRUE(job.until([&] { return std::ranges::all_of(received, &Transfer::is_done); }))
+        << job.failures();
+    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(received[i].has(0, filled(bytes, i))) << i;
+    // The credit comes back.
+    Transfer more = Transfer::sent(1, 1, 5, filled(bytes, 1));
+    job.start(0, more);
+    EXPECT_TRUE(job.until([&] { return more.is_done(); }));
+  }
+}
+
+TEST(Endpoint, ACancelledReceiveGetsNothing) {
+  Job job(2);
+  Transfer taken_back = Transfer::received(0, 1, 5, 100);
+  Transfer received = Transfer::received(0, 1, 5, 100);
+  job.start(1, taken_back);
+  job.start(1, received);
+  EXPECT_TRUE(job[1].cancel(taken_back.message()));
+  EXPECT_FALSE(job[1].cancel(taken_back.message()));
+  Transfer sent = Transfer::sent(1, 1, 5, filled(100, 3));
+  job.start(0, sent);
+  ASSERT_TRUE(job.until([&] { return received.is_done(); }));
+  EXPECT_TRUE(received.has(0, filled(100, 3)));
+  EXPECT_FALSE(job[1].cancel(received.message()));
+  EXPECT_FALSE(taken_back.has_ended());
+  EXPECT_FALSE(job[0].cancel(sent.message()));
+}
+
+/// A receive that has got its message, which is still coming, cannot be taken back.
+TEST(Endpoint, AReceiveCannotBeCancelledInTheMiddle) {
+  Job job(2);
+  Transfer sent = Transfer::sent(1, 1, 5, filled(20'000'000, 3));
+  Transfer received = Transfer::received(0, 1, 5, 20'000'000);
+  job.start(0, sent);
+  ASSERT_TRUE(job.until([&] { return job[1].probe(any_rank, 1, 5).has_value(); }));
+  job.start(1, received);
+  EXPECT_FALSE(job[1].probe(any_rank, 1, 5));
+  EXPECT_FALSE(job[1].cancel(received.message()));
+  ASSERT_TRUE(job.until([&] { return received.is_done(); }));
+  EXPECT_TRUE(received.has(0, filled(20'000'000, 3)));
+}
+
+TEST(Endpoint, AProbeSeesWhatAReceiveWouldGet) {
+  Job job(3);
+  EXPECT_FALSE(job[2].probe(any_rank, 1, 5));
+  Transfer first = Transfer::sent(2, 1, 5, filled(10, 1));
+  Transfer second = Transfer::sent(2, 1, 5, filled(5'000'000, 2));
+  job.start(0, first);
+  ASSERT_TRUE(job.until([&] { return job[2].probe(0, 1, 5).has_value(); }));
+  job.start(1, second);
+  ASSERT_TRUE(job.until([&] { return job[2].probe(1, 1, 5).has_value(); }));
+  EXPECT_EQ(job[2].probe(any_rank, 1, 5)->source, 0);
+  EXPECT_EQ(job[2].probe(any_rank, 1, 5)->bytes, 10);
+  EXPECT_EQ(job[2].probe(1, 1, 5)->bytes, 5'000'000);
+  EXPECT_FALSE(job[2].probe(any_rank, 2, 5));
+  EXPECT_FALSE(job[2].probe(any_rank, 1, 6));
+  EXPECT_FALSE(job[2].probe(2, 1, 5));
+}
+
+TEST(Endpoint, MessagesWaitForAnAddress) {
+  Job job(2, Job::Knows::nobody);
+  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
+  Transfer received = Transfer::received(0, 1, 5, 10);
+  job.start(0, sent);
+  job.start(1, received);
+  for (int i = 0; i < 1000; ++i) job.progress();
+  EXPECT_FALSE(sent.has_ended());
+  job.tell(0, 1);
+  ASSERT_TRUE(job.until([&] { return received.is_done(); })) << job.failures();
+  // Rank 1 has learned where rank 0 listens.
+  Transfer back = Transfer::sent(0, 1, 5, filled(10, 2));
+  Transfer received_back = Transfer::received(1, 1, 5, 10);
+  job.start(0, received_back);
+  job.start(1, back);
+  ASSERT_TRUE(job.until([&] { return received_back.is_done(); })) << job.failures();
+}
+
+/// What one thread of a rank has to do: messages in a context of its own, of which the receives may come in
+/// another order than the messages.
+class Worker {
+ public:
+  struct Planned {
+    int from;
+    int to;
+    int tag;
+    std::size_t bytes;
+    std::size_t seed;
+  };
+  Worker(Endpoint& endpoint, std::uint64_t context, const std::vector<Planned>& plan, unsigned seed)
+      : endpoint_(endpoint), context_(context), random_(seed) {
+    for (const Planned& one : plan) {
+      if (one.from == endpoint.rank()) to_send_.push_back(one);
+      if (one.to == endpoint.rank()) to_receive_.push_back(one);
+    }
+    std::ranges::reverse(to_send_);
+    takes_any_ = context % 2 == 1;
+  }
+
+  void run() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+    while (!to_send_.empty() || !to_receive_.empty() ||
+           !std::ranges::all_of(started_, &Transfer::has_ended)) {
+      if (std::chrono::steady_clock::now() > end) return;
+      switch (random_.below(3)) {
+        case 0:
+          send_next();
+          break;
+        case 1:
+          receive_next();
+          break;
+        default:
+          for (std::size_t polls = random_.below(10); polls > 0; --polls) endpoint_.progress();
+      }
+    }
+  }
+  /// Checks what has come, when all is done.
+  void expect_all() {
+    ASSERT_TRUE(to_send_.empty() && to_receive_.empty());
+    ASSERT_TRUE(std::ranges::all_of(started_, &Transfer::is_done));
+    for (const auto& [transfer, tag] : posted_) {
+      const Message& message = started_[transfer].message();
+      // The first of this source and tag that was not checked yet.
+      const auto found = std::ranges::find_if(
+          expected_, [&](const Planned& one) { return one.from == message.source && one.tag == tag; });
+      ASSERT_NE(found, expected_.end());
+      EXPECT_TRUE(started_[transfer].has(found->from, filled(found->bytes, found->seed)))
+          << "from " << found->from << " to " << found->to << ", " << found->bytes << " bytes";
+      expected_.erase(found);
+    }
+    EXPECT_TRUE(expected_.empty());
+  }
+
+ private:
+  void send_next() {
+    if (to_send_.empty()) return;
+    const Planned next = to_send_.back();
+    to_send_.pop_back();
+    started_.push_back(Transfer::sent(next.to, context_, next.tag, filled(next.bytes, next.seed)));
+    endpoint_.start(started_.back().message());
+  }
+  void receive_next() {
+    if (to_receive_.empty()) return;
+    // Of a source and a tag in order, but any of these first.
+    const Planned any = to_receive_[random_.below(to_receive_.size())];
+    const auto next = std::ranges::find_if(
+        to_receive_, [&](const Planned& one) { return one.from == any.from && one.tag == any.tag; });
+    const std::size_t room = takes_any_ ? most_bytes : random_.once_in(8) ? next->bytes / 2 : next->bytes + 3;
+    posted_.emplace_back(started_.size(), next->tag);
+    expected_.push_back(*next);
+    started_.push_back(Transfer::received(takes_any_ ? any_rank : next->from, context_, next->tag, room));
+    endpoint_.start(started_.back().message());
+    to_receive_.erase(next);
+  }
+
+ public:
+  static constexpr std::size_t most_bytes = 5'000'000;
+
+ private:
+  Endpoint& endpoint_;
+  std::uint64_t context_;
+  Random random_;
+  bool takes_any_ = false;
+  std::vector<Planned> to_send_;
+  std::vector<Planned> to_receive_;
+  std::vector<Transfer> started_;
+  std::vector<std::pair<std::size_t, int>> posted_;
+  std::vector<Planned> expected_;
+};
+
+std::vector<Worker::Planned> random_plan(Random& random, int ranks, std::size_t count) {
+  std::vector<Worker::Planned> plan(count);
+  for (auto& one : plan) {
+    const std::size_t below =
+        random.of<std::size_t>({1, 100, 3000, 200'000, 200'000, longest_whole_message + 2});
+    const bool is_long = random.once_in(12);
+    one = {.from = random.rank(ranks),
+           .to = random.rank(ranks),
+           .tag = static_cast<int>(random.below(2)),
+           .bytes = is_long ? random.below(Worker::most_bytes) : random.below(below),
+           .seed = random.below(1000)};
+  }
+  return plan;
+}
+
+void exchange_randomly(Job& job, int threads_of_rank, std::size_t messages_of_thread, unsigned seed) {
+  Random random(seed);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int thread = 0; thread < threads_of_rank; ++thread) {
+    const auto plan = random_plan(random, job.ranks(), messages_of_thread);
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      workers.push_back(std::make_unique<Worker>(job[rank], static_cast<std::uint64_t>(thread) + 1, plan,
+                                                 seed * 1000 + static_cast<unsigned>(workers.size())));
+  }
+  std::vector<std::thread> threads;
+  for (const auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_EQ(job.failures(), "");
+  for (const auto& worker : workers) worker->expect_all();
+}
+
+TEST(Endpoint, ManyMessagesGoInAllDirections) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    Job job(2 + static_cast<int>(seed));
+    exchange_randomly(job, 1, 120, seed);
+  }
+}
+
+TEST(Endpoint, ThreadsOfARankDoNotDisturbEachOther) {
+  for (unsigned seed = 10; seed < 12; ++seed) {
+    Job job(3);
+    exchange_randomly(job, 4, 60, seed);
+  }
+}
+
+TEST(Endpoint, RanksLeaveInAnyOrder) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    Random random(seed);
+    Job job(5, seed % 2 == 0 ? Job::Knows::all : Job::Knows::parent);
+    if (seed % 2 == 0) {
+      exchange_randomly(job, 1, 20, seed);
+    } else {
+      job.connect_tree();
+    }
+    std::vector<int> left{0, 1, 2, 3, 4};
+    while (!left.empty()) {
+      const std::size_t index = random.below(left.size());
+      job.leave(left[index]);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(index));
+      for (int i = 0; i < 50; ++i) job.progress();
+      std::this_thread::sleep_for(std::chrono::milliseconds(seed == 4 ? 300 : 1));
+      for (int i = 0; i < 50; ++i) job.progress();
+      ASSERT_EQ(job.failures(), "") << seed;
+    }
+  }
+}
+
+TEST(Endpoint, RanksLeaveAtTheSameTime) {
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    Job job(5);
+    exchange_randomly(job, 1, 20, 100 + seed);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      threads.emplace_back([&job, rank] { job[rank].leave(20); });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(job.failures(), "");
+  }
+}
+
+/// What a rank has sent arrives, though it has left and the other one reads it late, and answers while it
+/// reads.
+TEST(Endpoint, WhatWasSentArrivesAfterTheSenderHasLeft) {
+  for (const std::size_t bytes : {std::size_t{400'000}, longest_whole_message - 128}) {
+    Job job(2);
+    // So the connection is made.
+    job.connect_tree();
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    for (std::size_t i = 0; i < (most_credit - 1000) / (bytes + 128); ++i) {
+      received.push_back(Transfer::received(1, 1, 5, bytes));
+      job.start(0, received.back());
+      sent.push_back(Transfer::sent(0, 1, 5, filled(bytes, i)));
+      job.start(1, sent.back());
+    }
+    // As much as the system takes.
+    std::thread leaves([&] {
+      job[1].leave(20);
+      EXPECT_TRUE(std::ranges::all_of(sent, &Transfer::is_done));
+      job.kill(1);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    while (!std::ranges::all_of(received, &Transfer::is_done) && job[0].failure() == nullptr) {
+      job[0].progress();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    leaves.join();
+    EXPECT_EQ(job.failures(), "");
+    for (std::size_t i = 0; i < received.size(); ++i) EXPECT_TRUE(received[i].has(1, filled(bytes, i))) << i;
+  }
+}
+
+/// A farewell counts, though the other connection has ended long before it is read.
+TEST(Endpoint, AFarewellMayBeReadLate) {
+  Job job(2);
+  job.connect_tree();
+  Transfer greeting = Transfer::sent(1, 1, 6, filled(1, 1));
+  Transfer greeted = Transfer::received(0, 1, 6, 1);
+  job.start(0, greeting);
+  job.start(1, greeted);
+  ASSERT_TRUE(job.until([&] { return greeted.is_done(); }));
+  std::vector<Transfer> sent;
+  for (int i = 0; i < 9; ++i) {
+    sent.push_back(Transfer::sent(0, 1, 5, filled(250'000, 1)));
+    job.start(1, sent.back());
+  }
+  job[1].leave(1);
+  job.kill(1);
+  job[0].progress();
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    job[0].progress();
+  }
+  EXPECT_TRUE(job.until([&] { return job[0].probe(1, 1, 5).has_value(); }));
+  EXPECT_EQ(job.failures(), "");
+}
+
+/// It needs nothing more, so what is sent to it is done.
+TEST(Endpoint, MessagesToARankThatHasLeftEnd) {
+  Job job(3);
+  exchange_randomly(job, 1, 20, 5);
+  Transfer sent = Transfer::sent(1, 9, 5, filled(5'000'000, 1));
+  job.start(0, sent);
+  job.leave(1);
+  ASSERT_TRUE(job.until([&] { return sent.is_done(); }));
+  Transfer more = Transfer::sent(1, 9, 5, filled(5'000'000, 1));
+  job.start(0, more);
+  EXPECT_TRUE(more.is_done());
+  for (int i = 0; i < 100; ++i) job.progress();
+  EXPECT_EQ(job.failures(), "");
+}
+
+TEST(Endpoint, AReceiveFromARankThatHasLeftFails) {
+  for (const bool is_posted : {true, false}) {
+    Job job(3);
+    job.connect_tree();
+    Transfer received = Transfer::received(2, 9, 5, 10);
+    if (is_posted) job.start(0, received);
+    job.leave(2);
+    for (int i = 0; i < 100; ++i) job.progress();
+    if (!is_posted) {
+      EXPECT_EQ(job.failures(), "");
+      job.start(0, received);
+    }
+    ASSERT_TRUE(job.until([&] { return received.has_failed(); }));
+    EXPECT_TRUE(job.until([&] { return job.have_failed("rank 2 has left the job, and others wait for it"); }))
+        << job.failures();
+  }
+}
+
+/// A rank that cannot wait leaves messages behind. Their receives end.
+TEST(Endpoint, AMessageThatItsSenderLeftBehindFails) {
+  for (const bool is_wanted : {false, true}) {
+    Job job(2);
+    job.connect_tree();
+    Transfer sent = Transfer::sent(0, 9, 5, filled(20'000'000, 1));
+    Transfer received = Transfer::received(1, 9, 5, 20'000'000);
+    job.start(1, sent);
+    ASSERT_TRUE(job.until([&] { return job[0].probe(1, 9, 5).has_value(); }));
+    if (is_wanted) {
+      job.start(0, received);
+      for (int i = 0; i < 4; ++i) job.progress();
+    }
+    job[1].leave(0.01);
+    job[1].close();
+    EXPECT_TRUE(sent.has_failed());
+    job.kill(1);
+    for (int i = 0; i < 100; ++i) job.progress();
+    if (!is_wanted) {
+      EXPECT_EQ(job.failures(), "");
+      job.start(0, received);
+    }
+    ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5)) << is_wanted;
+    // Its farewell may be behind the part that did not get through.
+    EXPECT_TRUE(job.failures() == "rank 1 has left the job, and others wait for it\n" ||
+                (is_wanted && job.failures() == "rank 1 is lost: its connection was closed\n"))
+        << job.failures();
+  }
+}
+
+/// Though only neighbours in the tree are connected.
+TEST(Endpoint, AFailureReachesAll) {
+  constexpr int ranks = 13;
+  for (int first = 0; first < ranks; ++first) {
+    Job job(ranks, Job::Knows::parent);
+    job.connect_tree();
+    std::vector<Transfer> waiting;
+    for (int rank = 0; rank < ranks; ++rank) {
+      waiting.push_back(Transfer::received(any_rank, 1, 1, 10));
+      job.start(rank, waiting.back());
+    }
+    const std::string reason = "rank " + std::to_string(first) + " has had enough";
+    job[first].fail(reason);
+    job[first].fail("for another reason");
+    ASSERT_TRUE(job.until([&] { return job.have_failed(reason); })) << job.failures();
+    EXPECT_TRUE(std::ranges::all_of(waiting, &Transfer::has_failed));
+    Transfer more = Transfer::sent(0, 1, 1, filled(1, 1));
+    job.start(1, more);
+    EXPECT_TRUE(more.has_failed());
+    // Then they may leave.
+    for (int rank = 0; rank < ranks; ++rank) job.leave(rank);
+  }
+}
+
+TEST(Endpoint, AFailureHasAnyText) {
+  for (const std::string& reason : {std::string(), std::string(1, 'x'), std::string(longest_failure, 'y'),
+                                    std::string(5 * longest_failure, 'z')}) {
+    Job job(3, Job::Knows::parent);
+    job.connect_tree();
+    job[1].fail(reason);
+    EXPECT_TRUE(job.until([&] { return job.have_failed(reason.substr(0, longest_failure)); }, 5))
+        << reason.size() << " characters: " << job.failures();
+  }
+}
+
+/// Messages of all kinds end, and their memory is free.
+TEST(Endpoint, AFailureEndsMessagesInTheMiddle) {
+  for (int polls = 0; polls < 12; ++polls) {
+    Job job(2);
+    job.connect_tree();
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    for (const std::size_t bytes : {20'000'000, 10, 1'000'000, 5'000'000, 100'000}) {
+      for (const int tag : {1, 2}) {
+        sent.push_back(Transfer::sent(0, 1, tag, filled(bytes, 1)));
+        job.start(1, sent.back());
+        if (tag == 2) continue;
+        received.push_back(Transfer::received(1, 1, tag, bytes));
+        job.start(0, received.back());
+      }
+    }
+    for (int i = 0; i < polls; ++i) job.progress();
+    if (polls % 3 == 1) job.start(0, received.emplace_back(Transfer::received(1, 1, 2, 20'000'000)));
+    job[polls % 2].fail("enough");
+    ASSERT_TRUE(job.until([&] { return job.have_failed("enough"); })) << job.failures();
+    EXPECT_TRUE(std::ranges::all_of(sent, &Transfer::has_ended));
+    EXPECT_TRUE(std::ranges::all_of(received, &Transfer::has_ended));
+    sent.clear();
+    received.clear();
+    for (int i = 0; i < 50; ++i) job.progress();
+    for (int rank = 0; rank < 2; ++rank) job[rank].leave(20);
+  }
+}
+
+/// All hear of a rank that is lost, whichever it is, and whoever is connected with it.
+TEST(Endpoint, ALostRankIsNoticedByAll) {
+  constexpr int ranks = 8;
+  for (int lost = 0; lost < ranks; ++lost) {
+    Job job(ranks, Job::Knows::parent);
+    job.connect_tree();
+    for (int i = 0; i < 100; ++i) job.progress();
+    job.kill(lost);
+    const std::string beginning = "rank " + std::to_string(lost) + " is lost: ";
+    ASSERT_TRUE(job.until([&] {
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (rank != lost && job[rank].failure() == nullptr) return false;
+      }
+      return true;
+    }));
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (rank == lost) continue;
+      EXPECT_EQ(std::string(job[rank].failure()).find(beginning), 0) << job[rank].failure();
+    }
+  }
+}
+
+TEST(Endpoint, APeerIsLostInTheMiddleOfALongMessage) {
+  for (const bool sender_dies : {true, false}) {
+    for (int polls = 0; polls < 8; ++polls) {
+      Job job(2);
+      Transfer sent = Transfer::sent(1, 1, 5, filled(20'000'000, 1));
+      Transfer received = Transfer::received(0, 1, 5, 20'000'000);
+      job.start(0, sent);
+      job.start(1, received);
+      ASSERT_TRUE(job.until([&] { return received.message().arrived > 0; }));
+      for (int i = 0; i < polls; ++i) job.progress();
+      ASSERT_FALSE(received.has_ended());
+      job.kill(sender_dies ? 0 : 1);
+      Transfer& left = sender_dies ? received : sent;
+      ASSERT_TRUE(job.until([&] { return left.has_ended(); }));
+      if (sender_dies || sent.has_failed()) {
+        ASSERT_TRUE(job.until([&] { return job.failures() != ""; }));
+        EXPECT_EQ(job.failures().find(sender_dies ? "rank 0 is lost: " : "rank 1 is lost: "), 0)
+            << job.failures();
+      }
+    }
+  }
+}
+
+/// At the address of a rank, a program answers that is not of the job.
+TEST(Endpoint, AFalseListenerIsNotBelieved) {
+  Job job(2, Job::Knows::nobody);
+  Address at = loopback();
+  const Socket listener = listen_at(at);
+  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
+  job.start(0, sent);
+  job[0].set_address(1, at);
+  Socket visitor;
+  ASSERT_TRUE(job.until([&] {
+    if (!visitor) visitor = Socket(accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    return visitor && get(visitor, sizeof(Hello)).size() == sizeof(Hello);
+  }));
+  put_value(visitor, Challenge{});
+  ASSERT_TRUE(job.until([&] { return sent.has_failed(); }));
+  EXPECT_EQ(job.failures(), "rank 1 is lost: at its address answers something that is not of the job\n");
+}
+
+/// A listener that has too many visitors closes connections.
+TEST(Endpoint, ARankThatIsSentAwayTriesAgain) {
+  Job job(2, Job::Knows::nobody);
+  Address at = loopback();
+  const Socket listener = listen_at(at);
+  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
+  job.start(0, sent);
+  job[0].set_address(1, at);
+  int visits = 0;
+  ASSERT_TRUE(job.until([&] {
+    const Socket visitor(accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    return visitor && ++visits == 3;
+  }));
+  EXPECT_EQ(job.failures(), "");
+}
+
+/// Whatever strangers do at the door, the ranks find each other.
+TEST(Endpoint, StrangersDoNotKeepOthersOut) {
+  Job job(2);
+  std::vector<Socket> strangers;
+  SystemAddress to(job.addresses[1]);
+  for (int i = 0; i < 700; ++i) {
+    strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    connect(strangers.back().file(), to.get(), to.length);
+    if (i % 2 == 0) put(strangers.back(), filled(sizeof(Hello) / 2, 1));
+    if (i % 5 == 0) put(strangers.back(), filled(5000, 1));
+    if (i % 100 == 0) job.progress();
+  }
+  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
+  Transfer received = Transfer::received(0, 1, 5, 10);
+  job.start(0, sent);
+  job.start(1, received);
+  ASSERT_TRUE(job.until([&] { return received.is_done(); })) << job.failures();
+}
+
+}  // namespace
+}  // namespace stretto

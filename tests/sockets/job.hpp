@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoints of all ranks of a job, in one process.
+#pragma once
+
+#include <arpa/inet.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "frames.hpp"
+#include "sockets/endpoint.hpp"
+
+namespace stretto {
+
+inline Address loopback() {
+  Address address{.family = 4};
+  inet_pton(AF_INET, "127.0.0.1", address.ip.data());
+  return address;
+}
+
+/// A message with its memory, behind which nothing may be written.
+class Transfer {
+ public:
+  static Transfer sent(int to, std::uint64_t context, int tag, Bytes data) {
+    Transfer transfer(std::move(data));
+    transfer.message().sends = true;
+    return std::move(transfer).between(to, context, tag);
+  }
+  static Transfer received(int from, std::uint64_t context, int tag, std::size_t room) {
+    return Transfer(Bytes(room, std::byte{0xee})).between(from, context, tag);
+  }
+
+  Message& message() { return *message_; }
+  [[nodiscard]] const Message& message() const { return *message_; }
+  [[nodiscard]] bool is_done() const { return has_ended() && message_->state == Message::State::done; }
+  [[nodiscard]] bool has_failed() const { return has_ended() && message_->state == Message::State::failed; }
+  [[nodiscard]] bool has_ended() const { return message_->has_ended(); }
+  /// Whether it is these bytes that have come, as far as there is room.
+  [[nodiscard]] bool has(int source, const Bytes& data) const {
+    const auto landed = static_cast<std::ptrdiff_t>(std::min(data.size(), message_->bytes));
+    return is_done() && message_->source == source && message_->arrived == data.size() &&
+           std::equal(data.begin(), data.begin() + landed, memory_.begin()) &&
+           std::all_of(memory_.begin() + landed, memory_.end(),
+                       [](std::byte byte) { return byte == std::byte{0xee}; });
+  }
+
+ private:
+  explicit Transfer(Bytes memory) : memory_(std::move(memory)), message_(std::make_unique<Message>()) {
+    message_->bytes = memory_.size();
+    memory_.resize(memory_.size() + 8, std::byte{0xee});
+    message_->data = memory_.data();
+  }
+  Transfer between(int peer, std::uint64_t context, int tag) && {
+    message_->peer = peer;
+    message_->context = context;
+    message_->tag = tag;
+    return std::move(*this);
+  }
+
+  Bytes memory_;
+  std::unique_ptr<Message> message_;
+};
+
+class Job {
+ public:
+  enum class Knows : std::uint8_t { nobody, parent, all };
+
+  explicit Job(int ranks, Knows knows = Knows::all) {
+    fill_randomly(secret);
+    for (int rank = 0; rank < ranks; ++rank) {
+      Address at = loopback();
+      Socket listener = listen_at(at);
+      endpoints_.push_back(std::make_unique<Endpoint>(rank, ranks, secret, std::move(listener), at));
+      addresses.push_back(at);
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int other = 0; other < ranks; ++other) {
+        if (knows == Knows::all || (knows == Knows::parent && rank > 0 && other == parent_of(rank)))
+          tell(rank, other);
+      }
+    }
+  }
+  /// As in a job's start (mpi/own_network.hpp).
+  static int parent_of(int rank) { return rank & (rank - 1); }
+
+  Endpoint& operator[](int rank) { return *endpoints_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int ranks() const { return static_cast<int>(endpoints_.size()); }
+  void tell(int rank, int of) { (*this)[rank].set_address(of, addresses[static_cast<std::size_t>(of)]); }
+  void start(int rank, Transfer& transfer) { (*this)[rank].start(transfer.message()); }
+  /// Ends a rank without a farewell, as if it were killed.
+  void kill(int rank) { endpoints_[static_cast<std::size_t>(rank)].reset(); }
+  void leave(int rank) {
+    (*this)[rank].leave(20);
+    (*this)[rank].close();
+    kill(rank);
+  }
+
+  /// All ranks go on until it is so. Returns false after some seconds.
+  template <typename Condition>
+  bool until(const Condition& condition, double seconds = 30) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      if (!progress()) std::this_thread::yield();
+    }
+    return true;
+  }
+  bool progress() {
+    bool any = false;
+    for (const auto& one : endpoints_) any = (one != nullptr && one->progress()) || any;
+    return any;
+  }
+  /// Whether all that live have failed for this reason.
+  [[nodiscard]] bool have_failed(const std::string& reason) const {
+    return std::ranges::all_of(endpoints_, [&](const auto& one) {
+      return one == nullptr || (one->failure() != nullptr && one->failure() == reason);
+    });
+  }
+  [[nodiscard]] std::string failures() const {
+    std::string text;
+    for (const auto& one : endpoints_) {
+      if (one != nullptr && one->failure() != nullptr) text += std::string(one->failure()) + "\n";
+    }
+    return text;
+  }
+  /// Connects each rank with its parent, in this direction.
+  void connect_tree() {
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    for (int rank = 1; rank < ranks(); ++rank) {
+      sent.push_back(Transfer::sent(parent_of(rank), 77, 0, filled(1, 0)));
+      start(rank, sent.back());
+      received.push_back(Transfer::received(rank, 77, 0, 1));
+      start(parent_of(rank), received.back());
+    }
+    EXPECT_TRUE(until([&] { return std::ranges::all_of(received, &Transfer::is_done); })) << failures();
+  }
+
+  SipKey secret{};
+  std::vector<Address> addresses;
+
+ private:
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+};
+
+}  // namespace stretto
