@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.e2e.torch_extension import PYTHON
+from tests.e2e.torch_starting import PYTHON, torchrun
 
 from stretto.support.paths import find_command
 
@@ -26,11 +24,9 @@ SECONDS = 200
 Run = Callable[[Sequence[str], dict[str, str], float], str]
 
 
-def torchrun(ranks: int, program: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+def line_of(ranks: int, program: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     """The command line, as users write it."""
-    found = shutil.which("torchrun", path=sysconfig.get_path("scripts"))
-    assert found is not None
-    return [found, "--nproc-per-node", str(ranks), *options, str(FOLDER / program), *arguments]
+    return torchrun(ranks, [str(FOLDER / program), *arguments], *options)
 
 
 @pytest.fixture
@@ -46,7 +42,7 @@ def lines_of_right(output: str) -> int:
 
 @pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], ranks: int) -> None:
-    output = run_program(torchrun(ranks, "torch_collectives.py"), quiet, SECONDS)
+    output = run_program(line_of(ranks, "torch_collectives.py"), quiet, SECONDS)
     assert lines_of_right(output) == ranks
 
 
@@ -55,11 +51,11 @@ def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], rank
 def test_what_pytorch_builds_on_a_backend_works(
     run_program: Run, quiet: dict[str, str], program: str, ranks: int
 ) -> None:
-    assert lines_of_right(run_program(torchrun(ranks, program), quiet, SECONDS)) == ranks
+    assert lines_of_right(run_program(line_of(ranks, program), quiet, SECONDS)) == ranks
 
 
 def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_path: Path) -> None:
-    line = torchrun(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
+    line = line_of(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
     output = run_program(line, {**quiet, "MEETING": str(tmp_path / "meeting")}, SECONDS)
     assert lines_of_right(output) == 2
 
@@ -135,13 +131,13 @@ def replacing(line: Sequence[str]) -> list[str]:
 
 
 def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, str]) -> None:
-    output = run_program(replacing(torchrun(2, "torch_in_place_of_gloo.py")), quiet, SECONDS)
+    output = run_program(replacing(line_of(2, "torch_in_place_of_gloo.py")), quiet, SECONDS)
     assert lines_of_right(output) == 2
 
 
 @pytest.mark.long
 def test_every_collective_is_right_in_place_of_gloo(run_program: Run, quiet: dict[str, str]) -> None:
-    output = run_program(replacing(torchrun(3, "torch_collectives.py", "gloo")), quiet, SECONDS)
+    output = run_program(replacing(line_of(3, "torch_collectives.py", "gloo")), quiet, SECONDS)
     assert lines_of_right(output) == 3
 
 
@@ -176,7 +172,7 @@ def test_the_network_is_chosen_where_both_are_possible(
 def test_mpirun_may_start_torchrun(
     local_ranks: Callable[[str], LocalRanks], quiet: dict[str, str], tmp_path: Path
 ) -> None:
-    line = torchrun(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
+    line = line_of(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
     settings = {**quiet, "MEETING": str(tmp_path / "meeting")}
     assert lines_of_right(local_ranks("openmpi").run(1, line, settings=settings)) == 2
 

@@ -85,7 +85,8 @@ class Ranks:
             os.environ["MASTER_ADDR"],
             int(os.environ["MASTER_PORT"]),
             self.size,
-            is_master=self.rank == 0,
+            # torchrun has one.
+            is_master=self.rank == 0 and "TORCHELASTIC_USE_AGENT_STORE" not in os.environ,
             timeout=timedelta(seconds=SECONDS_OF_TEST),
         )
 
