@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
-from tests.e2e.torch_extension import build
+from tests.e2e.torch_starting import build
 
 from stretto.launch import mpi
 from stretto.launch.mpi import Install

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.e2e.torch_extension import PYTHON, build
+from tests.e2e.torch_starting import PYTHON, build
 
 import torch
 from stretto.support.paths import find_command

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own tests of backends pass on the backend "stretto".
+"""PyTorch's own tests of backends pass on the backend "stretto", by MPI and without, and in place of gloo.
 
 They come with the installed PyTorch. Those that fail run on gloo, too: what fails there is the tests' own
 fault, or that of ranks which share cores.
@@ -8,13 +8,13 @@ fault, or that of ranks which share cores.
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e.torch_own_outcomes import Outcome, note_outcome, read_outcomes
+from tests.e2e.torch_starting import PYTHON, torchrun
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
@@ -30,7 +30,6 @@ SETTINGS = {"OMP_NUM_THREADS": "1"}
 # What PyTorch says in tests that cannot pass on a backend that is not its own, and what Stretto refuses.
 KNOWN_FAILURES = (
     "monitored_barrier is only implemented for GLOO backend",
-    "only GLOO supports monitored barrier",
     "String comparison failed: 'custom' != 'stretto'",
     "allreduce of a sparse tensor",
 )
@@ -40,17 +39,22 @@ REASONS = (
     r"https://github\.com/pytorch/pytorch/",
     r"flak",
     r"no torchvision",
+    r"Only MPI supports",
 )
 
 
-def run_suite(ranks: LocalRanks, backend: str, folder: Path, tests: Iterable[str] = ()) -> dict[str, Outcome]:
+# Runs a program on all ranks, which may end in any way; its output.
+Start = Callable[[Sequence[str], dict[str, str]], str]
+
+
+def run_suite(
+    start: Start, backend: str, settings: dict[str, str], folder: Path, tests: Iterable[str] = ()
+) -> dict[str, Outcome]:
     """How the tests came out. A job that one of them has ended is continued by another job."""
     folder.mkdir()
-    program = [sys.executable, "-W", "ignore", "-m", "tests.e2e.torch_own_tests"]
+    program = [*PYTHON, "-m", "tests.e2e.torch_own_tests", backend, str(folder), *tests]
     for _ in range(MOST_JOBS):
-        output = ranks.run(
-            RANKS, [*program, backend, str(folder), *tests], settings=SETTINGS, seconds=SECONDS, succeeds=None
-        )
+        output = start(program, {**SETTINGS, **settings})
         outcomes = read_outcomes(folder)
         ended = [outcome for outcome in outcomes.values() if outcome.result == "began"]
         if not ended:
@@ -66,20 +70,50 @@ def reasons_of(result: str, outcomes: dict[str, Outcome]) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.timeout(2 * SECONDS)
-def test_they_pass(local_ranks: Callable[[str], LocalRanks], tmp_path: Path) -> None:
-    outcomes = run_suite(local_ranks("openmpi"), "stretto", tmp_path / "stretto")
+@pytest.mark.parametrize(
+    ("way", "backend", "settings", "known_failures"),
+    [
+        ("mpirun", "stretto", {}, KNOWN_FAILURES),
+        ("torchrun", "stretto", {}, KNOWN_FAILURES),
+        ("--replace gloo", "gloo", {"STRETTO_REPLACE": "gloo"}, ()),
+    ],
+)
+def test_they_pass(
+    local_ranks: Callable[[str], LocalRanks],
+    run_program: Callable[..., str],
+    tmp_path: Path,
+    way: str,
+    backend: str,
+    settings: dict[str, str],
+    known_failures: tuple[str, ...],
+) -> None:
+    def start(program: Sequence[str], variables: dict[str, str]) -> str:
+        if way == "mpirun":
+            ranks = local_ranks("openmpi")
+            return ranks.run(RANKS, program, settings=variables, seconds=SECONDS, succeeds=None)
+        return run_program(torchrun(RANKS, program), variables, SECONDS, succeeds=None)
+
+    outcomes = run_suite(start, backend, settings, tmp_path / "ours")
     skipped, failed = reasons_of("skipped", outcomes), reasons_of("failed", outcomes)
     unexplained = {test: why for test, why in skipped.items() if not re.search("|".join(REASONS), why)}
     assert not unexplained
-    suspects = {test for test, why in failed.items() if not any(known in why for known in KNOWN_FAILURES)}
+    suspects = {test for test, why in failed.items() if not any(known in why for known in known_failures)}
     by_gloo: dict[str, Outcome] = {}
     if suspects:
-        by_gloo = run_suite(local_ranks("openmpi"), "gloo", tmp_path / "gloo", sorted(suspects))
+        by_gloo = run_suite(start, "gloo", {}, tmp_path / "gloo", sorted(suspects))
     excused = suspects & reasons_of("failed", by_gloo).keys()
     ours = sorted(suspects - excused)
     assert not ours, "\n".join(f"{test}: {failed[test]}" for test in ours)
     passed = outcomes.keys() - skipped.keys() - failed.keys()
-    (documented,) = re.findall(r"^\| passed \| (\d+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(passed | excused) == int(documented)
-    for known in KNOWN_FAILURES:
+    assert len(passed | excused) == documented(way)
+    for known in known_failures:
         assert any(known in why for why in failed.values()), f"fails no more: {known}"
+
+
+def documented(way: str) -> int:
+    """The number of tests that pass, as the documentation has it."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    (header,) = re.findall(r"^\| tests \|(.*)\| why \|$", text, re.MULTILINE)
+    (row,) = re.findall(r"^\| passed \|(.*)\|[^|]*\|$", text, re.MULTILINE)
+    ways = [name.strip(" `") for name in header.split("|")]
+    return int(row.split("|")[ways.index(way)])

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.e2e.torch_extension import PYTHON
+from tests.e2e.torch_starting import PYTHON, torchrun
 
 from stretto.support.paths import find_command
 
@@ -26,11 +24,9 @@ SECONDS = 200
 Run = Callable[[Sequence[str], dict[str, str], float], str]
 
 
-def torchrun(ranks: int, program: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+def line_of(ranks: int, program: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     """The command line, as users write it."""
-    found = shutil.which("torchrun", path=sysconfig.get_path("scripts"))
-    assert found is not None
-    return [found, "--nproc-per-node", str(ranks), *options, str(FOLDER / program), *arguments]
+    return torchrun(ranks, [str(FOLDER / program), *arguments], *options)
 
 
 @pytest.fixture
@@ -46,7 +42,7 @@ def lines_of_right(output: str) -> int:
 
 @pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], ranks: int) -> None:
-    output = run_program(torchrun(ranks, "torch_collectives.py"), quiet, SECONDS)
+    output = run_program(line_of(ranks, "torch_collectives.py"), quiet, SECONDS)
     assert lines_of_right(output) == ranks
 
 
@@ -55,11 +51,11 @@ def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], rank
 def test_what_pytorch_builds_on_a_backend_works(
     run_program: Run, quiet: dict[str, str], program: str, ranks: int
 ) -> None:
-    assert lines_of_right(run_program(torchrun(ranks, program), quiet, SECONDS)) == ranks
+    assert lines_of_right(run_program(line_of(ranks, program), quiet, SECONDS)) == ranks
 
 
 def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_path: Path) -> None:
-    line = torchrun(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
+    line = line_of(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
     output = run_program(line, {**quiet, "MEETING": str(tmp_path / "meeting")}, SECONDS)
     assert lines_of_right(output) == 2
 
@@ -96,6 +92,11 @@ def run_ranks(
     ]
 
 
+def check_right(ended: subprocess.CompletedProcess[str]) -> None:
+    assert ended.returncode == 0, ended.stdout
+    assert "right" in ended.stdout.splitlines(), ended.stdout
+
+
 @pytest.mark.parametrize(
     ("case", "ranks"),
     [
@@ -114,7 +115,7 @@ def test_jobs_begin_fail_and_begin_again(
     quiet: dict[str, str], tmp_path: Path, case: str, ranks: int
 ) -> None:
     for ended in run_ranks(ranks, case, quiet, tmp_path):
-        assert (ended.returncode, ended.stdout.splitlines()[-1:]) == (0, ["right"]), ended.stdout
+        check_right(ended)
 
 
 @pytest.mark.parametrize(("case", "status"), [("killed", -signal.SIGKILL), ("exception", 1)])
@@ -122,7 +123,7 @@ def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, sta
     *others, last = run_ranks(3, case, quiet, tmp_path)
     assert last.returncode == status
     for ended in others:
-        assert (ended.returncode, ended.stdout.splitlines()[-1:]) == (0, ["right"]), ended.stdout
+        check_right(ended)
 
 
 def replacing(line: Sequence[str]) -> list[str]:
@@ -130,37 +131,50 @@ def replacing(line: Sequence[str]) -> list[str]:
 
 
 def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, str]) -> None:
-    output = run_program(replacing(torchrun(2, "torch_in_place_of_gloo.py")), quiet, SECONDS)
+    output = run_program(replacing(line_of(2, "torch_in_place_of_gloo.py")), quiet, SECONDS)
     assert lines_of_right(output) == 2
 
 
 @pytest.mark.long
 def test_every_collective_is_right_in_place_of_gloo(run_program: Run, quiet: dict[str, str]) -> None:
-    output = run_program(replacing(torchrun(3, "torch_collectives.py", "gloo")), quiet, SECONDS)
+    output = run_program(replacing(line_of(3, "torch_collectives.py", "gloo")), quiet, SECONDS)
     assert lines_of_right(output) == 3
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("network", "carrier"), [("sockets", 1), ("mpi", 0)])
-def test_the_network_is_chosen_where_both_are_possible(
-    local_ranks: Callable[[str], LocalRanks], quiet: dict[str, str], network: str, carrier: int
-) -> None:
-    program = [*PYTHON, "-c", CHOSEN]
-    output = local_ranks("openmpi").run(2, program, settings={**quiet, "STRETTO_NETWORK": network})
-    assert output.count(f"by sockets: {bool(carrier)}") == 2
-
-
-# A rank of an MPI launcher, in a store of its own.
+# A rank of an MPI launcher, with a store.
 CHOSEN = """
-import os, tempfile, torch, stretto.torch
+import os, sys, torch, stretto.torch
 from stretto.torch.extension import load_extension
-rank, parent = int(os.environ["OMPI_COMM_WORLD_RANK"]), os.environ["PMIX_NAMESPACE"]
-store = torch.distributed.FileStore(f"{tempfile.gettempdir()}/stretto-{parent}", 2)
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+store = torch.distributed.FileStore(sys.argv[1], 2)
 torch.distributed.init_process_group("stretto", store=store, rank=rank, world_size=2)
 torch.distributed.all_reduce(torch.ones(9))
 print("by sockets:", load_extension().is_in_store_job())
 torch.distributed.destroy_process_group()
 """
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("network", "is_sockets"), [("sockets", True), ("mpi", False), ("auto", False)])
+def test_the_network_is_chosen_where_both_are_possible(
+    local_ranks: Callable[[str], LocalRanks],
+    quiet: dict[str, str],
+    tmp_path: Path,
+    network: str,
+    is_sockets: bool,
+) -> None:
+    program = [*PYTHON, "-c", CHOSEN, str(tmp_path / "store")]
+    output = local_ranks("openmpi").run(2, program, settings={**quiet, "STRETTO_NETWORK": network})
+    assert output.count(f"by sockets: {is_sockets}") == 2
+
+
+@pytest.mark.long
+def test_mpirun_may_start_torchrun(
+    local_ranks: Callable[[str], LocalRanks], quiet: dict[str, str], tmp_path: Path
+) -> None:
+    line = line_of(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
+    settings = {**quiet, "MEETING": str(tmp_path / "meeting")}
+    assert lines_of_right(local_ranks("openmpi").run(1, line, settings=settings)) == 2
 
 
 def said(code: str, settings: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -182,7 +196,7 @@ print(*sorted(name for name in sys.modules if name.startswith("stretto")))
 
 
 def test_other_backends_stay_as_they_were() -> None:
-    """A group "cpu:gloo" has gloo as its default backend, although there is a backend that is not PyTorch's."""
+    """A group "cpu:gloo" has gloo as its default backend, although PyTorch knows one that is not its own."""
     code = """
 import torch.distributed as dist
 dist.init_process_group("cpu:gloo", store=dist.HashStore(), rank=0, world_size=1)

@@ -251,6 +251,24 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
+def test_gloo_is_replaced_in_what_torchrun_starts(libraries: Path, tmp_path: Path) -> None:
+    torchrun = tmp_path / "torchrun"
+    torchrun.write_text("#!/bin/sh\necho preload=$LD_PRELOAD $STRETTO_REPLACE $STRETTO_ALLREDUCE $*\n")
+    torchrun.chmod(0o755)
+    done = stretto_run(libraries, "--replace", "gloo", "--spec", "ring", "--", str(torchrun), "train.py")
+    # PyTorch loads the library by itself.
+    assert (done.returncode, done.stdout) == (0, "preload= gloo ring train.py\n")
+    done = stretto_run(libraries, "--replace", "nccl", "--", str(torchrun))
+    assert "--replace nccl: it can only replace gloo" in one_line(done)
+
+
+@open_mpi_and_mpich
+def test_gloo_is_replaced_in_ranks_of_an_mpi_launcher(launcher: str, libraries: Path) -> None:
+    show = ["sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_REPLACE"]
+    done = stretto_run(libraries, "--replace", "gloo", "--", launcher, "-np", "1", *show)
+    assert f"preload={libraries}/libstretto.so gloo\n" in done.stdout
+
+
 def test_an_unknown_launcher_may_start_ranks_of_any_mpi(libraries: Path, tmp_path: Path) -> None:
     srun = tmp_path / "srun"
     srun.write_text('#!/bin/sh\nprintf "%s " "$@"\necho $A preload=$LD_PRELOAD $STRETTO_ALLREDUCE\n')

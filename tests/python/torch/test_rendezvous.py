@@ -7,12 +7,12 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from stretto.support.errors import StrettoError
+from stretto.torch import rendezvous
 
 RANKS = 3
 
@@ -48,20 +48,11 @@ class Rank:
         return [min(column) for column in zip(*self.job.everybody(self.rank, numbers), strict=True)]
 
 
-@pytest.fixture
-def rendezvous(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    # Without a launcher, the package can be imported if RANK is set.
-    monkeypatch.setenv("RANK", "0")
-    from stretto.torch import rendezvous as module  # noqa: PLC0415
-
-    return module
-
-
 Environments = list[dict[str, str]]
 
 
 @pytest.fixture
-def meet(rendezvous: ModuleType) -> Callable[[int, dict[str, str]], Environments]:
+def meet() -> Callable[[int, dict[str, str]], Environments]:
     """A function that meets: from the ranks on each node and their environment to what they have then."""
 
     def run(local_ranks: int, before: dict[str, str]) -> Environments:
@@ -104,9 +95,7 @@ def test_ranks_of_one_node_meet_there(meet: Meet) -> None:
         check_is_free(port)
 
 
-def test_ranks_of_several_nodes_meet_where_all_get(
-    meet: Meet, rendezvous: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ranks_of_several_nodes_meet_where_all_get(meet: Meet, monkeypatch: pytest.MonkeyPatch) -> None:
     # Rank 0 listens on IPv4 only.
     monkeypatch.setattr(rendezvous, "_own_addresses", lambda: ["::1", "127.0.0.1"])
     environments = meet(1, {})
