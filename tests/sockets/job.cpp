@@ -150,8 +150,9 @@ void sum_once(int rank, int ranks, const fs::path& folder) {
 
 /// A file with the number of this process tells others that something is so.
 void note(const fs::path& file) {
-  std::ofstream(file.string() + ".new") << getpid();
-  fs::rename(file.string() + ".new", file);
+  const fs::path made = file.string() + "." + std::to_string(getpid());
+  std::ofstream(made) << getpid();
+  fs::rename(made, file);
 }
 
 pid_t noted_process(const fs::path& file) {
