@@ -290,6 +290,10 @@ void Endpoint::close() {
 }
 
 void Endpoint::leave(double seconds) {
+  // Where a reason does not get through, since a rank reads nothing, that rank hears it from others, or sees
+  // its connections end.
+  constexpr double longest_after_failure = 1;
+  if (failure() != nullptr) seconds = std::min(seconds, longest_after_failure);
   const auto until = Clock::now() + std::chrono::duration<double>(seconds);
   // A rank to which this one has sent something reads the farewell behind it, and nowhere else: it might come
   // first there.
