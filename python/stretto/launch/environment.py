@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,5 +54,10 @@ def read_choice(name: str, choices: Sequence[str], environment: Mapping[str, str
         raise StrettoError(f"{error} (STRETTO_STRICT)")
     if next((environment[rank] for rank in _RANKS if rank in environment), "0") == "0":
         taken = f"taken as {choices[0]}" if choices[0] else "it is ignored"
-        print(f"stretto: {error}; {taken}", file=sys.stderr, flush=True)
+        _say_once(f"stretto: {error}; {taken}")
     return choices[0]
+
+
+@functools.cache
+def _say_once(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

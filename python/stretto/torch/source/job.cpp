@@ -19,8 +19,15 @@
 namespace stretto_torch {
 namespace {
 
-/// For what was sent to leave.
-constexpr double longest_end = 5;  // s
+/// For calls in flight to end, and what was sent to leave.
+constexpr std::chrono::seconds longest_end{5};
+constexpr std::chrono::seconds shortest_end{1};
+
+/// Ends the job. What is in flight has had time since `began`.
+void end(Clock::time_point began) {
+  const auto left = std::max<Clock::duration>(began + longest_end - Clock::now(), shortest_end);
+  stretto.end(std::chrono::duration<double>(left).count());
+}
 
 struct StoreJob {
   std::mutex changing;  // held while a job begins or ends
@@ -144,18 +151,19 @@ void Membership::leave() {
     groups.erase(its);
     if (!groups.empty() || job().process != getpid()) return;
   }
+  const auto began = Clock::now();
   end_all_works("its process group was destroyed before");
-  stretto.end(longest_end);
+  end(began);
   forget_given_up();
   const std::lock_guard<std::mutex> lock(job().mutex);
   job().process = 0;
 }
 
-void end_store_job(const std::string& reason) {
+void end_store_job(Clock::time_point began, const std::string& reason) {
   if (!is_in_store_job()) return;
   if (!reason.empty()) stretto.fail(("rank " + std::to_string(job().rank) + " has ended: " + reason).c_str());
   for (ProcessGroup* group : job().groups) group->free();
-  stretto.end(longest_end);
+  end(began);
   job().process = 0;
 }
 

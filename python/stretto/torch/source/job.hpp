@@ -35,8 +35,9 @@ class Membership {
   ProcessGroup& group_;
 };
 
-/// For the end of the process, when no other thread calls Stretto any more. `reason`: why this rank has
-/// failed, which the others hear; empty if it has not.
-void end_store_job(const std::string& reason);
+/// For the end of the process, when no other thread calls Stretto any more. `began`: since when calls in
+/// flight have had time to end. `reason`: why this rank has failed, which the others hear; empty if it has
+/// not.
+void end_store_job(std::chrono::steady_clock::time_point began, const std::string& reason);
 
 }  // namespace stretto_torch

@@ -99,9 +99,10 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def(
       "stop",
       [](bool patiently, const std::string& reason) {
+        const auto began = Clock::now();
         stop_completing(patiently);
         keep_others_out_of_mpi();
-        end_store_job(reason);
+        end_store_job(began, reason);
       },
       released);
   // Python sees it as such wherever torch hands it out.
