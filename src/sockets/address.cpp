@@ -71,6 +71,20 @@ std::optional<Address> own_end_of_route(const std::string& host) {
   return std::nullopt;
 }
 
+bool is_loopback(const Address& address) {
+  if (address.family == 4) return address.ip[0] == std::byte{127};
+  std::array<std::byte, 16> one{};
+  one.back() = std::byte{1};
+  return address.ip == one;
+}
+
+/// A node often knows its own name as one of the loopback, where the other nodes do not reach it.
+bool means_loopback(const std::string& host) {
+  in6_addr ip{};
+  return host.find("localhost") != std::string::npos || inet_pton(AF_INET, host.c_str(), &ip) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &ip) == 1;
+}
+
 }  // namespace
 
 SystemAddress::SystemAddress(const Address& address) {
@@ -117,7 +131,8 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
     return std::nullopt;
   }
   if (!host.empty()) {
-    if (const auto own = own_end_of_route(host)) return own;
+    const auto own = own_end_of_route(host);
+    if (own && (!is_loopback(*own) || means_loopback(host))) return own;
   }
   // An address of documentation (RFC 5737), of which only the route counts.
   if (const auto own = own_end_of_route("192.0.2.1")) return own;

@@ -42,7 +42,8 @@ std::string to_string(const Address& address);
 /// Returns the address, without a port, under which the other ranks reach this one. It is that of the first
 /// of `interfaces` (names with commas between them) that has one. If `interfaces` is empty, it is the one
 /// from which `host` is reached, or else from which the rest of the world is; the loopback if there is no
-/// network. Nothing if no named interface has an address: `error` is one line then.
+/// network, or `host` is called localhost or has a number. Nothing if no named interface has an address:
+/// `error` is one line then.
 std::optional<Address> find_own_address(const std::string& interfaces, const std::string& host,
                                         std::string& error);
 

@@ -4,8 +4,11 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 
 namespace stretto {
@@ -88,6 +91,21 @@ TEST(OwnAddress, IsTheLoopbackIfThatIsTheHost) {
     ASSERT_TRUE(own) << host;
     EXPECT_TRUE(*own == address_of("127.0.0.1") || *own == address_of("::1")) << to_string(*own);
   }
+}
+
+/// A node may know its own name as one of the loopback. The others cannot reach it there.
+TEST(OwnAddress, IsNotTheLoopbackIfTheHostHasAName) {
+  std::string error;
+  const auto usual = find_own_address("", "", error);
+  ASSERT_TRUE(usual);
+  if (*usual == address_of("127.0.0.1")) GTEST_SKIP() << "there is no network";
+  std::array<char, 256> name{};
+  ASSERT_EQ(gethostname(name.data(), name.size() - 1), 0);
+  if (std::string_view(name.data()).find("localhost") != std::string_view::npos) GTEST_SKIP() << name.data();
+  const auto own = find_own_address("", name.data(), error);
+  ASSERT_TRUE(own);
+  EXPECT_NE(*own, address_of("127.0.0.1"));
+  EXPECT_NE(*own, address_of("::1"));
 }
 
 /// Whatever the network is: a rank can listen there.
