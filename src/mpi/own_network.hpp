@@ -23,7 +23,7 @@ std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds
 /// Takes leave of the other ranks, for at most so many seconds, ends Stretto's session, and frees all. Waits
 /// for no other rank.
 void end_own_network(double seconds);
-/// Returns the endpoint while there is one.
-Endpoint* own_network();
+/// Returns the endpoint while there is one, to any thread.
+std::shared_ptr<Endpoint> own_network();
 
 }  // namespace stretto

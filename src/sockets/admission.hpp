@@ -4,8 +4,10 @@
 //   maker → listener   Hello      who it is, and a number that it has never used
 //   listener → maker   Challenge  a number of its own, and the proof over both
 //   maker → listener   Answer     the maker's proof over both
+//   listener → maker   welcome    the first frame (sockets/frame.hpp): the maker may send now
 //
-// Until the answer is right, the listener keeps nothing but one Visitor of fixed size.
+// Until the answer is right, the listener keeps nothing but one Visitor of fixed size. It may send a visitor
+// away at any time before that; who is of the job comes again.
 #pragma once
 
 #include <array>

@@ -54,9 +54,10 @@ std::string how_of(int error) {
 }
 
 constexpr std::size_t most_at_once = std::size_t{1} << 20;
-constexpr std::size_t buffer_of_incoming = std::size_t{64} << 10;
-constexpr std::size_t buffer_of_outgoing = 1024;
+/// A rank whose host answers nothing, or whose listener sends this rank away again and again, is lost. One
+/// that has the connection and does not look at it is only late.
 constexpr seconds longest_beginning{60};
+constexpr int most_times_sent_away = 600;
 /// A rank that leaves closes both of its connections to another one, and its farewell may be on the other
 /// one: behind all that was sent there, or not even admitted yet.
 constexpr milliseconds longest_wait_for_farewell{200};
@@ -80,7 +81,7 @@ bool Connection::flush() {
 
 bool Connection::read() {
   if (!socket_) return false;
-  const FrameReader::Found found = reader_.read(socket_.file(), *this, most_at_once);
+  const FrameReader::Found found = reader_.read(socket_, *this, most_at_once, endpoint_.buffer_);
   if (found == FrameReader::Found::end) {
     note_end(reader_.error() != 0 ? reader_.error() : queue_.error());
   } else if (found == FrameReader::Found::fault) {
@@ -96,8 +97,10 @@ std::optional<Landing> Connection::take(const Frame& frame) {
     endpoint_.take_farewell(peer_);
     return Landing{};
   }
-  if (frame.kind != FrameKind::failure)
-    return endpoint_.failure() == nullptr ? take_own(frame) : std::optional(Landing{});
+  if (frame.kind != FrameKind::failure) {
+    const bool counts = endpoint_.failure() == nullptr || frame.kind == FrameKind::welcome;
+    return counts ? take_own(frame) : std::optional(Landing{});
+  }
   if (frame.bytes > longest_failure) return std::nullopt;
   if (frame.bytes == 0) {
     endpoint_.fail_locked("");
@@ -135,17 +138,17 @@ void Connection::close() {
   socket_.close();
 }
 
-Outgoing::Outgoing(Endpoint& endpoint, int peer) : Connection(endpoint, peer, buffer_of_outgoing) {}
+Outgoing::Outgoing(Endpoint& endpoint, int peer) : Connection(endpoint, peer) {}
 
 void Outgoing::connect(const Address& address) {
   if (state_ != State::without_address) return;
   address_ = address;
-  began_ = Endpoint::Clock::now();
   begin();
 }
 
 void Outgoing::begin() {
   is_waiting_ = false;
+  began_ = Endpoint::Clock::now();
   // A scope is this node's own name of the interface.
   if (address_.scope != 0) address_.scope = endpoint_.listens_at().scope;
   SystemAddress to(address_);
@@ -156,6 +159,8 @@ void Outgoing::begin() {
   Address own = endpoint_.listens_at();
   own.port = 0;
   SystemAddress from(own);
+  // Ports are only short if each is kept for one connection.
+  if (own.family == 4) set(socket_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (own.family == address_.family) static_cast<void>(bind(socket_.file(), from.get(), from.length));
   configure(socket_);
   if (::connect(socket_.file(), to.get(), to.length) != 0 && errno != EINPROGRESS) return try_again(errno);
@@ -166,7 +171,7 @@ void Outgoing::begin() {
 void Outgoing::try_again(int error) {
   close();
   state_ = State::connecting;
-  const bool is_gone = error == ECONNREFUSED || Endpoint::Clock::now() - began_ > longest_beginning;
+  const bool is_gone = error == ECONNREFUSED || ++times_sent_away_ > most_times_sent_away;
   if (is_gone) return note_end(error);
   is_waiting_ = true;
 }
@@ -209,8 +214,7 @@ bool Outgoing::take_challenge() {
     try_again(errno);
     return true;
   }
-  state_ = State::ready;
-  flush();
+  state_ = State::answered;
   return true;
 }
 
@@ -227,14 +231,17 @@ void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
     const auto& other = endpoint_.peer(peer_).in;
     const bool may_say_farewell = other != nullptr && other->is_open();
     if (now - ended_ > longest_wait_for_farewell && !may_say_farewell) endpoint_.lose(peer_, how_of(error_));
-  } else if (state_ == State::ready) {
+  } else if (state_ != State::without_address && state_ != State::connecting) {
+    if (now - looked_at_ < seconds(1)) return;
+    looked_at_ = now;
     if (is_silent(socket_)) Connection::note_end(ETIMEDOUT);
-  } else if (state_ != State::without_address && now - began_ > longest_beginning) {
+  } else if (state_ == State::connecting && now - began_ > longest_beginning) {
     Connection::note_end(ETIMEDOUT);
   }
 }
 
 void Outgoing::note_end(int error) {
+  if (state_ == State::answered) return try_again(error);
   close();
   state_ = State::ended;
   ended_ = Endpoint::Clock::now();
@@ -259,7 +266,16 @@ void Outgoing::send(Message& message) {
   if (!writes_) flush();
 }
 
+bool Outgoing::is_flushed() const {
+  return state_ == State::ended || state_ == State::without_address || (socket_ && Connection::is_flushed());
+}
+
 std::optional<Landing> Outgoing::take_own(const Frame& frame) {
+  if (frame.kind == FrameKind::welcome && state_ == State::answered) {
+    state_ = State::ready;
+    flush();
+    return Landing{};
+  }
   if (frame.kind == FrameKind::credit) {
     credit_ = std::min(most_credit, credit_ + std::min<std::size_t>(frame.bytes, most_credit));
     return Landing{};
@@ -278,11 +294,12 @@ void Outgoing::end_all(Message::State how) {
   offered_.clear();
 }
 
-Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket)
-    : Connection(endpoint, peer, buffer_of_incoming) {
+Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket) : Connection(endpoint, peer) {
   socket_ = std::move(socket);
   configure(socket_);
   endpoint_.poller_.add(socket_, *this);
+  queue_.add({.kind = FrameKind::welcome});
+  flush();
 }
 
 bool Incoming::look(bool readable, bool writable) {

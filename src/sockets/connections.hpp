@@ -24,15 +24,14 @@ constexpr std::size_t credit_for(std::size_t bytes) {
 /// What both ends have in common: a socket, what is to be written to it, and the end of the job.
 class Connection : public Polled, protected FrameTaker {
  public:
-  Connection(Endpoint& endpoint, int peer, std::size_t buffer_bytes)
-      : endpoint_(endpoint), peer_(peer), reader_(buffer_bytes) {}
+  Connection(Endpoint& endpoint, int peer) : endpoint_(endpoint), peer_(peer) {}
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
   void say_farewell();
   void tell_failure(const std::string& reason);
   /// Whether all that was written has arrived at the other side: what is on its way is lost if that side
   /// sends something after close().
-  [[nodiscard]] bool is_flushed() const;
+  [[nodiscard]] virtual bool is_flushed() const;
   [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
   /// Returns whether anything was written.
   bool flush();
@@ -71,18 +70,17 @@ class Outgoing final : public Connection {
   /// Begins as soon as the address is known.
   void connect(const Address& address);
   void send(Message& message);
+  [[nodiscard]] bool is_flushed() const override;
   bool look(bool readable, bool writable) override;
   /// To be called now and then.
   void look_at_clock(Endpoint::Clock::time_point now);
   /// Whether the clock will decide something soon.
-  [[nodiscard]] bool needs_clock() const {
-    return state_ == State::connecting || state_ == State::greeting || state_ == State::ended;
-  }
+  [[nodiscard]] bool needs_clock() const { return state_ == State::connecting || state_ == State::ended; }
   /// Ends all messages, which cannot arrive any more.
   void end_all(Message::State how);
 
  private:
-  enum class State : std::uint8_t { without_address, connecting, greeting, ready, ended };
+  enum class State : std::uint8_t { without_address, connecting, greeting, answered, ready, ended };
 
   [[nodiscard]] bool may_write() const override { return state_ == State::ready; }
   std::optional<Landing> take_own(const Frame& frame) override;
@@ -97,8 +95,10 @@ class Outgoing final : public Connection {
   Hello hello_;
   Endpoint::Clock::time_point began_{};
   Endpoint::Clock::time_point ended_{};
+  Endpoint::Clock::time_point looked_at_{};
   int error_ = 0;            // with which it ended
   bool is_waiting_ = false;  // to connect again
+  int times_sent_away_ = 0;
   std::size_t credit_ = most_credit;
   std::uint64_t offers_ = 0;
   std::map<std::uint64_t, Message*> offered_;

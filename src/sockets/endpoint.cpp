@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "sockets/connections.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
@@ -21,6 +23,14 @@ void raise_limit_of_files() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// It stays: works may ask for it at any time.
+const char* keep_reason(const std::string& reason) {
+  static auto& mutex = make_immortal<std::mutex>();
+  static auto& all = make_immortal<std::set<std::string>>();
+  const std::lock_guard guard(mutex);
+  return all.insert(reason).first->c_str();
 }
 
 constexpr std::chrono::milliseconds usual_look{1000};
@@ -38,13 +48,20 @@ class Endpoint::Door final : public Polled {
   }
 
   bool look(bool /*readable*/, bool /*writable*/) override {
-    for (;;) {
+    constexpr int most_at_once = 64;
+    for (int i = 0; i < most_at_once; ++i) {
       Socket socket(accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!socket) return true;
+      if (!socket) {
+        // Without a file for it, the next one would be looked at at once, again and again.
+        is_shut_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+        if (is_shut_) endpoint_.poller_.remove(listener_);
+        return i > 0;
+      }
       if (visitors_.size() >= most_visitors) refuse_first();
       Guest& guest = visitors_.emplace_back(*this, std::move(socket), Clock::now() + longest_visit);
       endpoint_.poller_.add(guest.visitor.socket(), guest);
     }
+    return true;
   }
 
   /// To be called when no visitor is being looked at.
@@ -55,6 +72,7 @@ class Endpoint::Door final : public Polled {
       return guest.verdict != Visitor::Verdict::undecided || guest.visitor.is_overdue(now);
     });
     has_decided_ = false;
+    if (std::exchange(is_shut_, false)) endpoint_.poller_.add(listener_, *this);
   }
   [[nodiscard]] bool has_decided() const { return has_decided_; }
 
@@ -90,6 +108,7 @@ class Endpoint::Door final : public Polled {
   Socket listener_;
   std::list<Guest> visitors_;
   bool has_decided_ = false;
+  bool is_shut_ = false;
 };
 
 Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, const Address& listens_at)
@@ -98,7 +117,8 @@ Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, c
       secret_(secret),
       listens_at_(listens_at),
       inbox_(ranks),
-      peers_(static_cast<std::size_t>(ranks)) {
+      peers_(static_cast<std::size_t>(ranks)),
+      buffer_(std::size_t{64} << 10) {
   raise_limit_of_files();
   door_ = std::make_unique<Door>(*this, std::move(listener));
 }
@@ -248,26 +268,32 @@ void Endpoint::fail(const std::string& reason) {
 }
 
 void Endpoint::fail_locked(const std::string& reason) {
-  if (failure() != nullptr) return;
+  if (this->reason() != nullptr) return;
   end_all_messages(reason);
   for (const int rank : connected_) peer(rank).out->tell_failure(failure());
   for (const int rank : admitted_) peer(rank).in->tell_failure(failure());
 }
 
 void Endpoint::end_all_messages(const std::string& reason) {
-  // It stays: works may ask for it at any time.
-  failure_.store((new std::string(reason.substr(0, longest_failure)))->c_str(), std::memory_order_release);
+  const char* const text = keep_reason(reason.substr(0, longest_failure));
+  reason_.store(text, std::memory_order_release);
   inbox_.fail();
   for (const int rank : connected_) peer(rank).out->end_all(Message::State::failed);
   for (const int rank : admitted_) peer(rank).in->fail();
+  // Whoever sees this frees what messages used.
+  failure_.store(text, std::memory_order_release);
 }
 
 void Endpoint::close() {
   const std::lock_guard guard(mutex_);
-  if (failure() == nullptr) end_all_messages("the job has ended");
+  if (reason() == nullptr) end_all_messages("the job has ended");
 }
 
 void Endpoint::leave(double seconds) {
+  // Where a reason does not get through, since a rank reads nothing, that rank hears it from others, or sees
+  // its connections end.
+  constexpr double longest_after_failure = 1;
+  if (failure() != nullptr) seconds = std::min(seconds, longest_after_failure);
   const auto until = Clock::now() + std::chrono::duration<double>(seconds);
   // A rank to which this one has sent something reads the farewell behind it, and nowhere else: it might come
   // first there.
@@ -292,7 +318,7 @@ void Endpoint::leave(double seconds) {
   say_farewell(
       [&] {
         for (const int rank : admitted_) {
-          if (!peer(rank).out) peer(rank).in->say_farewell();
+          if (!peer(rank).out || !peer(rank).out->is_flushed()) peer(rank).in->say_farewell();
         }
       },
       [&] { return std::ranges::all_of(admitted_, [&](int rank) { return peer(rank).in->is_flushed(); }); });

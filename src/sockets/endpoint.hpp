@@ -64,8 +64,11 @@ class Endpoint {
   /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of
   /// messages is free then. Does nothing if they have failed before.
   void fail(const std::string& reason);
-  /// Returns why nothing works any more, or nullptr. The text stays.
+  /// Returns why nothing works any more, or nullptr. The text stays. All messages have failed then, and
+  /// nothing uses their memory.
   [[nodiscard]] const char* failure() const { return failure_.load(std::memory_order_acquire); }
+  /// Returns the same while messages fail, too.
+  [[nodiscard]] const char* reason() const { return reason_.load(std::memory_order_acquire); }
 
   /// Takes leave of the other ranks, once all that was sent has left, or the time is over.
   void leave(double seconds);
@@ -118,7 +121,9 @@ class Endpoint {
   std::vector<int> connected_;  // ranks with an `out`
   std::vector<int> admitted_;   // ranks with an `in`
   Clock::time_point next_look_{};
+  std::atomic<const char*> reason_{nullptr};
   std::atomic<const char*> failure_{nullptr};
+  std::vector<std::byte> buffer_;  // of whoever reads
 };
 
 }  // namespace stretto

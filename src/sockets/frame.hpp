@@ -11,6 +11,7 @@
 //
 // The other side answers on the same connection:
 //
+//   welcome    the maker is known to be of the job
 //   wanted     the receive of a long message is posted
 //   credit     so many bytes of whole messages have found their receives
 //
@@ -23,7 +24,7 @@
 
 namespace stretto {
 
-enum class FrameKind : std::uint32_t { message = 1, offer, part, failure, farewell, wanted, credit };
+enum class FrameKind : std::uint32_t { message = 1, offer, part, failure, farewell, welcome, wanted, credit };
 
 struct Frame {
   FrameKind kind{};

@@ -21,20 +21,21 @@ std::size_t bytes_behind(const Frame& frame) {
   }
 }
 
-FrameReader::Found FrameReader::read(int file, FrameTaker& taker, std::size_t most) {
+FrameReader::Found FrameReader::read(const Socket& socket, FrameTaker& taker, std::size_t most,
+                                     std::span<std::byte> buffer) {
+  buffer_ = buffer;
   std::size_t taken = 0;
-  while (taken < most) {
-    // Here the buffer has less than a frame.
+  while (taken < most && socket) {
     const std::size_t straight = std::min(behind_, landing_.room);
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
+    std::memcpy(buffer_.data(), rest_.data(), rest_bytes_);
     begin_ = 0;
+    end_ = rest_bytes_;
     const std::array<iovec, 2> places{
         {{.iov_base = landing_.into, .iov_len = straight},
          {.iov_base = buffer_.data() + end_, .iov_len = buffer_.size() - end_}}};
     const bool goes_straight = straight > 0;
-    const ssize_t got =
-        readv(file, goes_straight ? places.data() : &places[1], goes_straight && straight == behind_ ? 2 : 1);
+    const ssize_t got = readv(socket.file(), goes_straight ? places.data() : &places[1],
+                              goes_straight && straight == behind_ ? 2 : 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got <= 0) {
@@ -52,6 +53,8 @@ FrameReader::Found FrameReader::read(int file, FrameTaker& taker, std::size_t mo
     }
     end_ += bytes;
     if (!parse(taker)) return Found::fault;
+    rest_bytes_ = end_ - begin_;
+    std::memcpy(rest_.data(), buffer_.data() + begin_, rest_bytes_);
   }
   return taken > 0 ? Found::something : Found::nothing;
 }

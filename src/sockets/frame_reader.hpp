@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "sockets/frame.hpp"
+#include "sockets/socket.hpp"
 
 namespace stretto {
 
@@ -36,11 +38,11 @@ std::size_t bytes_behind(const Frame& frame);
 /// it is wanted, as far as it is not in the buffer already.
 class FrameReader {
  public:
-  explicit FrameReader(std::size_t buffer_bytes) : buffer_(buffer_bytes) {}
-
   enum class Found { nothing, something, end, fault };
-  /// Reads what is there, but not much more than `most` bytes. `fault`: what came is not allowed.
-  Found read(int file, FrameTaker& taker, std::size_t most);
+  /// Reads what is there, but not much more than `most` bytes, and nothing after the taker has closed the
+  /// socket. `fault`: what came is not allowed. Readers that never read at once may share a buffer, of 1 KiB
+  /// or more.
+  Found read(const Socket& socket, FrameTaker& taker, std::size_t most, std::span<std::byte> buffer);
   /// What follows the present frame is wanted no more.
   void forget_landing() { landing_ = {}; }
   /// The error of the connection, if it ended by one.
@@ -50,12 +52,15 @@ class FrameReader {
   bool parse(FrameTaker& taker);
   void put(std::size_t bytes);
 
-  std::vector<std::byte> buffer_;
+  std::span<std::byte> buffer_;  // of read()
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   Landing landing_;
   std::size_t behind_ = 0;  // bytes that still follow the present frame
   int error_ = 0;
+  /// The beginning of a frame, until the next read().
+  std::array<std::byte, sizeof(Frame)> rest_{};
+  std::size_t rest_bytes_ = 0;
 };
 
 }  // namespace stretto

@@ -41,7 +41,10 @@ void SendQueue::add_parts(std::uint64_t number, Message& message) {
 
 SendQueue::State SendQueue::write(int file) {
   constexpr std::size_t most_at_once = 32;
+  constexpr std::size_t most_bytes = std::size_t{4} << 20;  // other connections and threads wait meanwhile
+  std::size_t all_sent = 0;
   while (!entries_.empty()) {
+    if (all_sent > most_bytes) return State::blocked;
     std::array<iovec, most_at_once> places{};
     std::size_t count = 0;
     std::size_t skipped = written_;
@@ -68,6 +71,7 @@ SendQueue::State SendQueue::write(int file) {
       error_ = errno;
       return State::broken;
     }
+    all_sent += static_cast<std::size_t>(sent);
     written_ += static_cast<std::size_t>(sent);
     while (!entries_.empty() && written_ >= sizeof(Frame) + entries_.front().bytes) finish_first();
   }

@@ -67,7 +67,7 @@ TEST(Endpoint, TooLongMessagesAreCut) {
 TEST(Endpoint, AReceiveMayComeInTheMiddleOfItsMessage) {
   Job job(2);
   const Bytes data = filled(longest_whole_message, 1);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < static_cast<int>(rounds(200)); ++i) {
     Transfer sent = Transfer::sent(1, 1, 5, data);
     Transfer received =
         Transfer::received(i % 2 == 0 ? 0 : any_rank, 1, 5, i % 3 == 0 ? data.size() / 2 : data.size());
@@ -308,14 +308,14 @@ void exchange_randomly(Job& job, int threads_of_rank, std::size_t messages_of_th
 }
 
 TEST(Endpoint, ManyMessagesGoInAllDirections) {
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    Job job(2 + static_cast<int>(seed));
+  for (unsigned seed = 0; seed < rounds(4); ++seed) {
+    Job job(3 + static_cast<int>(seed));
     exchange_randomly(job, 1, 120, seed);
   }
 }
 
 TEST(Endpoint, ThreadsOfARankDoNotDisturbEachOther) {
-  for (unsigned seed = 10; seed < 12; ++seed) {
+  for (unsigned seed = 10; seed < 10 + rounds(2); ++seed) {
     Job job(3);
     exchange_randomly(job, 4, 60, seed);
   }
@@ -344,7 +344,7 @@ TEST(Endpoint, RanksLeaveInAnyOrder) {
 }
 
 TEST(Endpoint, RanksLeaveAtTheSameTime) {
-  for (unsigned seed = 0; seed < 5; ++seed) {
+  for (unsigned seed = 0; seed < rounds(5); ++seed) {
     Job job(5);
     exchange_randomly(job, 1, 20, 100 + seed);
     std::vector<std::thread> threads;
@@ -512,7 +512,7 @@ TEST(Endpoint, AFailureHasAnyText) {
 
 /// Messages of all kinds end, and their memory is free.
 TEST(Endpoint, AFailureEndsMessagesInTheMiddle) {
-  for (int polls = 0; polls < 12; ++polls) {
+  for (int polls = 0; polls < static_cast<int>(rounds(12)); ++polls) {
     Job job(2);
     job.connect_tree();
     std::vector<Transfer> sent;
@@ -563,7 +563,7 @@ TEST(Endpoint, ALostRankIsNoticedByAll) {
 
 TEST(Endpoint, APeerIsLostInTheMiddleOfALongMessage) {
   for (const bool sender_dies : {true, false}) {
-    for (int polls = 0; polls < 8; ++polls) {
+    for (int polls = 0; polls < static_cast<int>(rounds(8)); ++polls) {
       Job job(2);
       Transfer sent = Transfer::sent(1, 1, 5, filled(20'000'000, 1));
       Transfer received = Transfer::received(0, 1, 5, 20'000'000);

@@ -62,7 +62,7 @@ class Notes final : public FrameTaker {
     Note& note = all.emplace_back();
     note.frame = frame;
     note.room = room_(frame);
-    note.memory = Bytes(note.room + guard, std::byte{0xee});
+    note.memory = Bytes(note.room + guard, untouched);
     return Landing{note.memory.data(), note.room};
   }
   void take_end() override {
@@ -85,12 +85,9 @@ void expect_all(const std::vector<Sent>& sent, const Notes& notes) {
     const Notes::Note& note = notes.all[i];
     ASSERT_TRUE(is_same(note.frame, sent[i].frame)) << i;
     EXPECT_EQ(note.has_ended, !sent[i].behind.empty()) << i;
-    const auto landed = static_cast<std::ptrdiff_t>(std::min(note.room, sent[i].behind.size()));
-    EXPECT_TRUE(std::equal(sent[i].behind.begin(), sent[i].behind.begin() + landed, note.memory.begin()))
-        << i;
-    EXPECT_TRUE(std::all_of(note.memory.begin() + landed, note.memory.end(), [](std::byte byte) {
-      return byte == std::byte{0xee};
-    })) << i;
+    const std::size_t landed = std::min(note.room, sent[i].behind.size());
+    EXPECT_TRUE(is_equal(std::span(sent[i].behind).first(landed), std::span(note.memory).first(landed))) << i;
+    EXPECT_TRUE(is_untouched(std::span(note.memory).subspan(landed))) << i;
   }
 }
 
@@ -107,16 +104,17 @@ TEST(FrameReader, FindsFramesInAnyPieces) {
         {[](const Frame& frame) { return frame.bytes; }, [](const Frame& frame) { return frame.bytes + 100; },
          [&](const Frame& frame) { return random.below(frame.bytes + 1); }, [](const Frame&) { return 0; }});
     Notes notes(room_for);
-    FrameReader reader(random.of<std::size_t>({sizeof(Frame), 33, 100, 1024, 65'536}));
+    FrameReader reader;
+    std::vector<std::byte> buffer(random.of<std::size_t>({1024, 1025, 5000, 65'536}));
     const Pair pair;
     for (std::size_t at = 0; at < stream.size();) {
       at +=
           put(pair.one, std::span(stream).subspan(at, std::min(1 + random.below(piece), stream.size() - at)));
       if (piece > 1 && random.once_in(3)) continue;
-      ASSERT_EQ(reader.read(pair.other.file(), notes, most), FrameReader::Found::something);
+      ASSERT_EQ(reader.read(pair.other, notes, most, buffer), FrameReader::Found::something);
     }
     FrameReader::Found found{};
-    while ((found = reader.read(pair.other.file(), notes, most)) == FrameReader::Found::something) {
+    while ((found = reader.read(pair.other, notes, most, buffer)) == FrameReader::Found::something) {
     }
     EXPECT_EQ(found, FrameReader::Found::nothing);
     expect_all(sent, notes);
@@ -128,8 +126,9 @@ TEST(FrameReader, ReadsNotMuchMoreThanTheMost) {
   const Bytes stream = stream_of({{{.kind = FrameKind::message, .bytes = 100'000}, filled(100'000, 1)}});
   ASSERT_EQ(put(pair.one, stream), stream.size());
   Notes notes([](const Frame& frame) { return frame.bytes; });
-  FrameReader reader(1024);
-  EXPECT_EQ(reader.read(pair.other.file(), notes, 10), FrameReader::Found::something);
+  FrameReader reader;
+  std::vector<std::byte> buffer(1024);
+  EXPECT_EQ(reader.read(pair.other, notes, 10, buffer), FrameReader::Found::something);
   ASSERT_EQ(notes.all.size(), 1);
   EXPECT_FALSE(notes.all[0].has_ended);
   EXPECT_EQ(get(pair.other, stream.size()).size(), stream.size() - 1024);
@@ -141,8 +140,9 @@ TEST(FrameReader, TellsTheEnd) {
   put(pair.one, std::span(stream).first(80));
   pair.one.close();
   Notes notes([](const Frame& frame) { return frame.bytes; });
-  FrameReader reader(1024);
-  EXPECT_EQ(reader.read(pair.other.file(), notes, 1000), FrameReader::Found::end);
+  FrameReader reader;
+  std::vector<std::byte> buffer(1024);
+  EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::end);
   EXPECT_EQ(reader.error(), 0);
   ASSERT_EQ(notes.all.size(), 1);
   EXPECT_FALSE(notes.all[0].has_ended);
@@ -156,8 +156,9 @@ TEST(FrameReader, StopsAtAFault) {
                            {{.kind = FrameKind::offer, .number = 14}, {}}}));
   Notes notes([](const Frame& frame) { return frame.bytes; });
   notes.refused = 13;
-  FrameReader reader(1024);
-  EXPECT_EQ(reader.read(pair.other.file(), notes, 1000), FrameReader::Found::fault);
+  FrameReader reader;
+  std::vector<std::byte> buffer(1024);
+  EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::fault);
   ASSERT_EQ(notes.all.size(), 1);
   EXPECT_TRUE(notes.all[0].has_ended);
 }
@@ -169,17 +170,17 @@ TEST(FrameReader, WritesNothingIntoALandingThatWasForgotten) {
                                     {{.kind = FrameKind::message, .bytes = 50}, filled(50, 2)}});
     put(pair.one, std::span(stream).first(before));
     Notes notes([](const Frame& frame) { return frame.bytes; });
-    FrameReader reader(1024);
-    EXPECT_EQ(reader.read(pair.other.file(), notes, 1000), FrameReader::Found::something);
+    FrameReader reader;
+    std::vector<std::byte> buffer(1024);
+    EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::something);
     ASSERT_EQ(notes.all.size(), 1);
     reader.forget_landing();
-    std::ranges::fill(notes.all[0].memory, std::byte{0xee});
+    std::ranges::fill(notes.all[0].memory, untouched);
     put(pair.one, std::span(stream).subspan(before));
-    EXPECT_EQ(reader.read(pair.other.file(), notes, 1000), FrameReader::Found::something);
+    EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::something);
     ASSERT_EQ(notes.all.size(), 2);
     EXPECT_TRUE(notes.all[0].has_ended);
-    EXPECT_TRUE(
-        std::ranges::all_of(notes.all[0].memory, [](std::byte byte) { return byte == std::byte{0xee}; }));
+    EXPECT_TRUE(is_untouched(notes.all[0].memory));
     EXPECT_TRUE(notes.all[1].has_ended);
     EXPECT_TRUE(
         std::equal(notes.all[1].memory.begin(), notes.all[1].memory.begin() + 50, filled(50, 2).begin()));

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <random>
 #include <span>
 #include <vector>
@@ -18,6 +20,16 @@
 namespace stretto {
 
 using Bytes = std::vector<std::byte>;
+
+/// How often something random is tried. The thread sanitizer is twenty times as slow, and order matters more
+/// to it than contents.
+constexpr unsigned rounds(unsigned usual) {
+#ifdef __SANITIZE_THREAD__
+  return (usual + 3) / 4;
+#else
+  return usual;
+#endif
+}
 
 /// Numbers that are the same on every machine.
 class Random {
@@ -37,13 +49,34 @@ class Random {
 };
 
 /// Bytes that tell which message they are of, and where in it they are.
+inline std::span<const std::byte> pattern(std::size_t bytes, std::size_t seed) {
+  constexpr std::size_t longest = 20'000'000;
+  constexpr std::size_t seeds = 1024;
+  static const Bytes all = [] {
+    Bytes made(longest + seeds);
+    std::uint32_t state = 1;
+    for (std::byte& byte : made) byte = std::byte((state = state * 1664525 + 1013904223) >> 24U);
+    return made;
+  }();
+  return std::span(all).subspan(seed % seeds, bytes);
+}
 inline void fill(std::span<std::byte> bytes, std::size_t seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte(seed * 37 + i * 7 + i / 251);
+  std::ranges::copy(pattern(bytes.size(), seed), bytes.begin());
+}
+inline bool is_equal(std::span<const std::byte> one, std::span<const std::byte> other) {
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
+}
+
+/// What is in memory before something is written there.
+constexpr std::byte untouched{0xee};
+inline bool is_untouched(std::span<const std::byte> bytes) {
+  return bytes.empty() ||
+         (bytes.front() == untouched && is_equal(bytes.subspan(1), bytes.first(bytes.size() - 1)));
 }
 inline Bytes filled(std::size_t bytes, std::size_t seed) {
-  Bytes made(bytes);
-  fill(made, seed);
-  return made;
+  const auto all = pattern(bytes, seed);
+  return {all.begin(), all.end()};
 }
 
 /// Two sockets that are connected. `buffer`: bytes between them, about; 0: as the system has it.

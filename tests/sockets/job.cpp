@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs without MPI, through the interface for frameworks: job LIBRARY RANKS PART. The ranks are processes of
-// this one, and their store is a folder.
+// this one, and their store is a folder. What they tell each other beside the job are files there.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ namespace {
   } while (false)
 
 #include "../interpose/group_parts.hpp"
+#include "strangers.hpp"
 
 namespace {
 
@@ -38,10 +40,22 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
+/// Returns whether there is a file within some seconds.
+bool has_come(const fs::path& file, double seconds = 60) {
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  while (!fs::exists(file)) {
+    if (Clock::now() > until) return false;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return true;
+}
+
 /// A store whose values are files.
 class FolderStore {
  public:
-  explicit FolderStore(fs::path folder) : folder_(std::move(folder)) { fs::create_directories(folder_); }
+  FolderStore(fs::path folder, double seconds) : folder_(std::move(folder)), seconds_(seconds) {
+    fs::create_directories(folder_);
+  }
 
   stretto_store interface() {
     return {.of = this,
@@ -51,7 +65,8 @@ class FolderStore {
                   return 0;
                 },
             .get = [](void* of, const char* key, void* value, size_t capacity) -> long {
-              const std::string found = static_cast<FolderStore*>(of)->get(key);
+              std::string found;
+              if (!static_cast<FolderStore*>(of)->get(key, found)) return -1;
               std::memcpy(value, found.data(), std::min(found.size(), capacity));
               return static_cast<long>(found.size());
             }};
@@ -62,10 +77,11 @@ class FolderStore {
     std::ofstream(made, std::ios::binary) << value;
     fs::rename(made, file);
   }
-  [[nodiscard]] std::string get(const std::string& key) const {
-    while (!fs::exists(place(key))) std::this_thread::sleep_for(milliseconds(1));
+  bool get(const std::string& key, std::string& value) const {
+    if (!has_come(place(key), seconds_)) return false;
     std::ifstream file(place(key), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    value = {std::istreambuf_iterator<char>(file), {}};
+    return true;
   }
 
  private:
@@ -74,12 +90,18 @@ class FolderStore {
     return folder_ / key;
   }
   fs::path folder_;
+  double seconds_;
 };
 
-void begin(int rank, int ranks, const fs::path& folder) {
-  FolderStore store(folder);
+/// Returns 0, or 1 as the interface does.
+int try_to_begin(int rank, int ranks, const fs::path& folder, double seconds) {
+  FolderStore store(folder, seconds);
   const stretto_store its = store.interface();
-  CHECK(CALL(stretto_begin_by_store)(rank, ranks, &its, "127.0.0.1", 60) == 0, CALL(stretto_error)());
+  return CALL(stretto_begin_by_store)(rank, ranks, &its, "127.0.0.1", seconds);
+}
+
+void begin(int rank, int ranks, const fs::path& folder) {
+  CHECK(try_to_begin(rank, ranks, folder, 60) == 0, CALL(stretto_error)());
   CHECK(CALL(stretto_find_place)(&place) == 0, CALL(stretto_error)());
   CHECK(place.rank == rank && place.ranks == ranks);
 }
@@ -115,6 +137,34 @@ void sum_and_check(stretto_group* group, std::size_t count) {
   wait_for(sum(group, data), "allreduce");
   const auto wanted = static_cast<float>(place.ranks * (place.ranks + 1) / 2);
   CHECK(std::all_of(data.begin(), data.end(), [&](float x) { return x == wanted; }), "allreduce");
+}
+
+/// A job of one call.
+void sum_once(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder);
+  stretto_group* group = everybody();
+  sum_and_check(group, 100'000);
+  CALL(stretto_group_free)(group);
+  end();
+}
+
+/// A file with the number of this process tells others that something is so.
+void note(const fs::path& file) {
+  std::ofstream(file.string() + ".new") << getpid();
+  fs::rename(file.string() + ".new", file);
+}
+
+pid_t noted_process(const fs::path& file) {
+  pid_t process = 0;
+  std::ifstream(file) >> process;
+  return process;
+}
+
+/// Waits until all ranks, but for one, have come here. The job may have failed.
+void meet(const fs::path& folder, const std::string& name, int rank, int ranks, int without = -1) {
+  note(folder / (name + std::to_string(rank)));
+  for (int other = 0; other < ranks; ++other)
+    CHECK(other == without || has_come(folder / (name + std::to_string(other))), name);
 }
 
 int open_files() {
@@ -168,14 +218,17 @@ void again(int rank, int ranks, const fs::path& folder) {
         std::to_string(memory) + " KiB, then " + std::to_string(resident_kib()));
 }
 
-/// A rank is killed in the middle of calls. All others hear of it soon, and begin a smaller job.
-void killed(int rank, int ranks, const fs::path& folder) {
+/// In the middle of calls, a rank ends itself by `die`. All others hear of it soon.
+template <typename Die>
+void end_one(int rank, int ranks, const fs::path& folder, const Die& die) {
   begin(rank, ranks, folder / "first");
   stretto_group* group = everybody();
   sum_and_check(group, 100'000);
+  meet(folder, "ready", rank, ranks);
   const int victim = ranks / 2;
   if (rank == victim) {
-    std::ofstream(folder / "death");
+    die();
+    note(folder / "death");
     raise(SIGKILL);
   }
   std::vector<float> data(1'000'000, 1);
@@ -186,12 +239,76 @@ void killed(int rank, int ranks, const fs::path& folder) {
         std::to_string(std::chrono::duration<double>(took).count()) + " s: " + error);
   CHECK(std::string(CALL(stretto_failure)()) == error, error);
   CALL(stretto_group_free)(group);
+  // So nobody hears of another rank's regular end first.
+  meet(folder, "heard", rank, ranks, victim);
   end();
-  begin(rank < victim ? rank : rank - 1, ranks - 1, folder / "second");
-  group = everybody();
+  sum_once(rank < victim ? rank : rank - 1, ranks - 1, folder / "second");
+}
+
+void killed(int rank, int ranks, const fs::path& folder) {
+  end_one(rank, ranks, folder, [] {});
+}
+
+/// As above, but a child of the rank lives on.
+void forked(int rank, int ranks, const fs::path& folder) {
+  end_one(rank, ranks, folder, [&] {
+    if (fork() == 0) {
+      note(folder / "child");
+      static_cast<void>(has_come(folder / "over"));
+      _exit(0);
+    }
+    CHECK(has_come(folder / "child"));
+  });
+  CHECK(kill(noted_process(folder / "child"), 0) == 0, "the child has ended");
+  meet(folder, "seen", rank, ranks, ranks / 2);
+  note(folder / "over");
+}
+
+/// A child does not disturb its parent, whether it goes on, ends, or begins a job of its own.
+void parents(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder / "first");
+  stretto_group* group = everybody();
   sum_and_check(group, 100'000);
+  for (int child = 0; child < 10; ++child) {
+    const pid_t process = fork();
+    if (process == 0) {
+      if (child % 3 == 0) _exit(0);
+      if (child % 3 == 1) std::exit(0);
+      CALL(stretto_progress)();
+      _exit(0);
+    }
+    sum_and_check(group, 10'000);
+    int status = 0;
+    CHECK(waitpid(process, &status, 0) == process && status == 0, std::to_string(status));
+    sum_and_check(group, 300'000);
+  }
+  CHECK(CALL(stretto_failure)() == nullptr, CALL(stretto_failure)());
   CALL(stretto_group_free)(group);
   end();
+}
+
+/// A rank is stopped. Another one gives up, and when the first one goes on, it hears of it.
+void stopped(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder / "first");
+  stretto_group* group = everybody();
+  sum_and_check(group, 100'000);
+  const int victim = ranks - 1;
+  meet(folder, "ready", rank, ranks);
+  if (rank == victim) raise(SIGSTOP);
+  std::vector<float> data(1'000'000, 1);
+  stretto_work* work = sum(group, data);
+  if (rank == 0 && work != nullptr && CALL(stretto_work_wait)(work, 0.3) == 0)
+    CALL(stretto_fail)("rank 0 waits no longer");
+  const std::string error = failure_of(work, 20);
+  CHECK(error == "rank 0 waits no longer", error);
+  CALL(stretto_group_free)(group);
+  if (rank != victim) meet(folder, "heard", rank, ranks, victim);
+  const auto began = Clock::now();
+  end();
+  CHECK(Clock::now() - began < std::chrono::seconds(5), "the end waits for a rank that is stopped");
+  if (rank != victim) meet(folder, "ended", rank, ranks, victim);
+  if (rank == 0) kill(noted_process(folder / ("ready" + std::to_string(victim))), SIGCONT);
+  sum_once(rank, ranks, folder / "second");
 }
 
 /// One rank does not call. Another one gives up, and its reason reaches all.
@@ -221,6 +338,7 @@ void overdue(int rank, int ranks, const fs::path& folder) {
   }
   CHECK(error == "rank 0 waits no longer", error);
   CALL(stretto_group_free)(group);
+  meet(folder, "heard", rank, ranks);
   end();
 }
 
@@ -242,12 +360,127 @@ void leaving(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
+/// A rank comes later than the others: the first one, and the last one.
+void late(int rank, int ranks, const fs::path& folder) {
+  for (const int last : {0, ranks - 1}) {
+    if (rank == last) std::this_thread::sleep_for(std::chrono::seconds(3));
+    sum_once(rank, ranks, folder / std::to_string(last));
+  }
+}
+
+/// A rank does not come. The others hear of it in time, and may begin without it.
+void missing(int rank, int ranks, const fs::path& folder) {
+  constexpr double seconds = 1;
+  for (int absent = 0; absent < ranks; ++absent) {
+    const fs::path here = folder / std::to_string(absent);
+    fs::create_directories(here);
+    meet(here, "ready", rank, ranks);
+    if (rank != absent) {
+      const auto began = Clock::now();
+      CHECK(try_to_begin(rank, ranks, here / "first", seconds) == 1,
+            "a rank is missing, and nobody misses it");
+      // Either the store or the ranks were waited for, and both when the parent came last.
+      CHECK(Clock::now() - began < std::chrono::duration<double>(2 * seconds + 1));
+      const std::string error = CALL(stretto_error)();
+      CHECK(!error.empty() && error.find('\n') == std::string::npos, error);
+      const bool is_of_store = error.find("the store did not give stretto/") == 0;
+      const bool is_of_ranks = error.find("not all " + std::to_string(ranks) + " ranks came within") == 0;
+      const bool is_of_loss = error.find(" is lost: ") != std::string::npos;
+      CHECK(is_of_store || is_of_ranks || is_of_loss, error);
+      CHECK(CALL(stretto_failure)() == nullptr);
+      CHECK(CALL(stretto_end)(1) == 1, "a job ends that has not begun");
+      sum_once(rank < absent ? rank : rank - 1, ranks - 1, here / "second");
+    }
+    meet(here, "over", rank, ranks);
+  }
+}
+
+/// Jobs go on, though strangers come to their listeners. Memory does not grow.
+void hostile(int rank, int ranks, const fs::path& folder) {
+  constexpr int first_counted = 3;
+  long memory = 0;
+  float is_over = 0;
+  for (int job = 0; is_over == 0; ++job) {
+    begin(rank, ranks, folder / std::to_string(job));
+    stretto_group* group = everybody();
+    note(folder / ("begun" + std::to_string(rank)));
+    std::vector<std::byte> in(100'000);
+    std::vector<std::byte> out(100'000);
+    for (int call = 0; call < 20; ++call) {
+      sum_and_check(group, 1000);
+      // To ranks that are not connected yet.
+      const int distance = call % ranks;
+      stretto_work* received =
+          CALL(stretto_group_recv)(group, in.data(), in.size(), (rank + ranks - distance) % ranks, 1);
+      wait_for(CALL(stretto_group_send)(group, out.data(), out.size(), (rank + distance) % ranks, 1), "send");
+      wait_for(received, "receive");
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    is_over = fs::exists(folder / "over") ? 1 : 0;
+    wait_for(CALL(stretto_group_allreduce)(group, &is_over, &is_over, 1, STRETTO_FLOAT32, STRETTO_MAX),
+             "over");
+    CALL(stretto_group_free)(group);
+    end();
+    if (job == first_counted) memory = resident_kib();
+  }
+  CHECK(memory == 0 || resident_kib() < memory + 8192,
+        std::to_string(memory) + " KiB, then " + std::to_string(resident_kib()));
+}
+
+/// The strangers of the above, in the process that has started the ranks.
+void attack(const std::vector<pid_t>& ranks, const fs::path& folder) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    CHECK(has_come(folder / ("begun" + std::to_string(rank))), "a rank does not begin");
+  Strangers strangers(ranks);
+  const int made = strangers.come(std::chrono::seconds(8));
+  std::printf("%d connections were made\n", made);
+  CHECK(made > 1000, "the strangers find no listeners");
+  note(folder / "over");
+}
+
 struct Part {
   std::string_view name;
   void (*run)(int rank, int ranks, const fs::path& folder);
+  bool kills = false;
+  void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {
-    {"groups", groups}, {"again", again}, {"killed", killed}, {"overdue", overdue}, {"leaving", leaving}};
+constexpr Part parts[] = {{"groups", groups},
+                          {"again", again},
+                          {"killed", killed, true},
+                          {"forked", forked, true},
+                          {"parents", parents},
+                          {"stopped", stopped},
+                          {"overdue", overdue},
+                          {"leaving", leaving},
+                          {"late", late},
+                          {"missing", missing},
+                          {"hostile", hostile, false, attack}};
+
+/// Waits for all ranks. If one fails, the others get some seconds for what they have to say. Returns how many
+/// failed.
+int wait_for_ranks(std::vector<pid_t> ranks, bool may_be_killed) {
+  int wrong = 0;
+  bool has_killed = false;
+  Clock::time_point until = Clock::time_point::max();
+  while (!ranks.empty()) {
+    int status = 0;
+    const pid_t ended = waitpid(-1, &status, WNOHANG);
+    if (ended <= 0) {
+      std::this_thread::sleep_for(milliseconds(10));
+      if (Clock::now() < until || has_killed) continue;
+      for (const pid_t rank : ranks) kill(rank, SIGKILL);
+      has_killed = true;
+      continue;
+    }
+    if (std::erase(ranks, ended) == 0) continue;
+    const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (status == 0 || (was_killed && may_be_killed && !has_killed)) continue;
+    if (WIFSIGNALED(status)) std::fprintf(stderr, "process %d: %s\n", ended, strsignal(WTERMSIG(status)));
+    ++wrong;
+    until = std::min(until, Clock::now() + std::chrono::seconds(10));
+  }
+  return wrong;
+}
 
 }  // namespace
 
@@ -263,6 +496,7 @@ int main(int argc, char** argv) {
   for (int rank = 0; rank < ranks; ++rank) {
     const pid_t process = fork();
     if (process == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       stretto_object = dlopen(argv[1], RTLD_NOW);
       CHECK(stretto_object != nullptr, dlerror());
       part->run(rank, ranks, folder);
@@ -270,13 +504,8 @@ int main(int argc, char** argv) {
     }
     processes.push_back(process);
   }
-  int wrong = 0;
-  for (const pid_t process : processes) {
-    int status = 0;
-    waitpid(process, &status, 0);
-    const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    wrong += status == 0 || (was_killed && part->run == killed) ? 0 : 1;
-  }
+  if (part->beside != nullptr) part->beside(processes, folder);
+  const int wrong = wait_for_ranks(processes, part->kills);
   fs::remove_all(folder);
   if (wrong > 0) std::fprintf(stderr, "%d ranks failed\n", wrong);
   return wrong > 0 ? 1 : 0;

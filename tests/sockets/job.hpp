@@ -29,7 +29,7 @@ class Transfer {
     return std::move(transfer).between(to, context, tag);
   }
   static Transfer received(int from, std::uint64_t context, int tag, std::size_t room) {
-    return Transfer(Bytes(room, std::byte{0xee})).between(from, context, tag);
+    return Transfer(Bytes(room, untouched)).between(from, context, tag);
   }
 
   Message& message() { return *message_; }
@@ -39,17 +39,16 @@ class Transfer {
   [[nodiscard]] bool has_ended() const { return message_->has_ended(); }
   /// Whether it is these bytes that have come, as far as there is room.
   [[nodiscard]] bool has(int source, const Bytes& data) const {
-    const auto landed = static_cast<std::ptrdiff_t>(std::min(data.size(), message_->bytes));
+    const std::size_t landed = std::min(data.size(), message_->bytes);
     return is_done() && message_->source == source && message_->arrived == data.size() &&
-           std::equal(data.begin(), data.begin() + landed, memory_.begin()) &&
-           std::all_of(memory_.begin() + landed, memory_.end(),
-                       [](std::byte byte) { return byte == std::byte{0xee}; });
+           is_equal(std::span(data).first(landed), std::span(memory_).first(landed)) &&
+           is_untouched(std::span(memory_).subspan(landed));
   }
 
  private:
   explicit Transfer(Bytes memory) : memory_(std::move(memory)), message_(std::make_unique<Message>()) {
     message_->bytes = memory_.size();
-    memory_.resize(memory_.size() + 8, std::byte{0xee});
+    memory_.resize(memory_.size() + 8, untouched);
     message_->data = memory_.data();
   }
   Transfer between(int peer, std::uint64_t context, int tag) && {

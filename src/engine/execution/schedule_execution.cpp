@@ -388,6 +388,11 @@ void ScheduleExecution::look_for_lost_peer() {
   lost_peer_ = find_ended_peer();
   if (lost_peer_ < 0) return;
   check(mpi.err_other);
+  // Before this call's memory is free, nothing may arrive in it any more.
+  if (mpi.fail != nullptr) {
+    const int rank = (*peers_)[static_cast<std::size_t>(lost_peer_)];
+    mpi.fail(("rank " + std::to_string(rank) + " of this node has ended, and others wait for it").c_str());
+  }
   give_up();
 }
 

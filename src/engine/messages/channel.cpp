@@ -148,7 +148,9 @@ void ChannelPool::release_lanes(LaneSet lanes) {
 
 void ChannelPool::release(int channel) {
   const std::lock_guard lock(mutex_);
-  if (!is_open_) return;
+  // Without MPI there are millions of them, and a message to a rank that this one does not talk to costs
+  // more.
+  if (!is_open_ || !mpi.has_library()) return;
   const int owner = (channel - 1) % ranks_;
   if (owner == rank_) {
     count_release(channel);
@@ -169,6 +171,7 @@ void ChannelPool::remove_sent() {
 }
 
 void ChannelPool::take_in_releases() {
+  if (!mpi.has_library()) return;
   for (;;) {
     int arrived = 0;
     OwnStatus status;

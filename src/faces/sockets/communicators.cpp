@@ -14,7 +14,9 @@
 namespace stretto {
 
 int OpaqueComm::of_job(int rank_in_job) const {
-  return static_cast<int>(std::ranges::find(ranks, rank_in_job) - ranks.begin());
+  const auto same = static_cast<std::size_t>(rank_in_job);  // in the communicator of all ranks
+  if (same < ranks->size() && (*ranks)[same] == rank_in_job) return rank_in_job;
+  return static_cast<int>(std::ranges::find(*ranks, rank_in_job) - ranks->begin());
 }
 
 namespace faces::sockets {
@@ -27,7 +29,7 @@ MPI_Comm make(std::vector<int> ranks, std::uint64_t context) {
   auto* comm = new OpaqueComm;
   comm->context = context;
   comm->rank = static_cast<int>(own - ranks.begin());
-  comm->ranks = std::move(ranks);
+  comm->ranks = std::make_shared<const std::vector<int>>(std::move(ranks));
   return comm;
 }
 
@@ -40,9 +42,6 @@ std::uint64_t context_of(std::uint64_t parent, std::uint64_t number, const std::
   for (const int rank : ranks) hash.add(static_cast<std::uint64_t>(rank));
   return hash.sum();
 }
-
-/// Errors are returned, and the caller decides.
-OpaqueErrhandler* const errors_return = reinterpret_cast<OpaqueErrhandler*>(1);
 
 }  // namespace
 
@@ -62,7 +61,7 @@ int Functions::Comm_test_inter(MPI_Comm /*comm*/, int* flag) {
 }
 
 int Functions::Comm_group(MPI_Comm comm, MPI_Group* group) {
-  *group = new OpaqueGroup{comm->ranks};
+  *group = new OpaqueGroup{*comm->ranks};
   return MPI_SUCCESS;
 }
 
@@ -114,7 +113,7 @@ int Functions::Comm_split_type(MPI_Comm comm, int /*kind*/, int /*key*/, MPI_Inf
   if (error != MPI_SUCCESS) return error;
   std::vector<int> ranks;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] == own) ranks.push_back(comm->ranks[i]);
+    if (all[i] == own) ranks.push_back(comm->in_job(static_cast<int>(i)));
   }
   const std::lock_guard guard(job->mutex);
   const std::uint64_t number = ++comm->made;
@@ -173,7 +172,7 @@ int Functions::Comm_set_errhandler(MPI_Comm /*comm*/, MPI_Errhandler /*handler*/
 }
 
 int Functions::Comm_get_errhandler(MPI_Comm /*comm*/, MPI_Errhandler* handler) {
-  *handler = errors_return;
+  *handler = mpi.errors_return;  // the caller decides
   return MPI_SUCCESS;
 }
 
@@ -192,7 +191,7 @@ int Functions::Error_class(int error, int* its_class) {
 }
 
 int Functions::Error_string(int error, char* text, int* length) {
-  const char* const failure = job == nullptr ? nullptr : job->endpoint->failure();
+  const char* const failure = job == nullptr ? nullptr : job->endpoint->reason();
   const std::string line = failure != nullptr         ? failure
                            : error == Error::no_mem   ? "there is no memory left"
                            : error == Error::truncate ? "a message is longer than its receive"

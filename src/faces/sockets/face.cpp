@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "mpi/own_network.hpp"
 #include "threads/backoff.hpp"
 #include "threads/clock.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace faces::sockets {
@@ -116,6 +118,7 @@ void set_constants() {
   mpi.band = predefined_op(Op::band);
   mpi.bor = predefined_op(Op::bor);
   mpi.bxor = predefined_op(Op::bxor);
+  mpi.errors_return = reinterpret_cast<MPI_Errhandler>(1);  // unlike errors_are_fatal
   mpi.comm_world = &job->world;
   mpi.comm_self = &job->self;
 }
@@ -144,32 +147,44 @@ void bind() {
   mpi.fail = [](const char* reason) { job->endpoint->fail(reason); };
 }
 
+/// For calls of other threads while the job ends.
+std::mutex& guarding() {
+  static auto& mutex = make_immortal<std::mutex>();
+  return mutex;
+}
+
 /// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would
 /// not be seen.
 void watch_forks() {
   static const int once = pthread_atfork(
       [] {
+        guarding().lock();
         if (job != nullptr) job->endpoint->mutex().lock();
       },
       [] {
         if (job != nullptr) job->endpoint->mutex().unlock();
+        guarding().unlock();
       },
       [] {
-        if (job == nullptr) return;
-        job->endpoint->abandon_in_child();
-        job->endpoint->mutex().unlock();
+        if (job != nullptr) {
+          job->endpoint->abandon_in_child();
+          job->endpoint->mutex().unlock();
+        }
+        guarding().unlock();
       });
   static_cast<void>(once);
 }
 
 }  // namespace
 
-Job::Job(std::unique_ptr<Endpoint> its_endpoint) : endpoint(std::move(its_endpoint)) {
+Job::Job(std::shared_ptr<Endpoint> its_endpoint) : endpoint(std::move(its_endpoint)) {
   const int ranks = endpoint->ranks();
-  for (int rank = 0; rank < ranks; ++rank) world.ranks.push_back(rank);
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  world.ranks = std::make_shared<const std::vector<int>>(std::move(all));
   world.rank = endpoint->rank();
   world.context = 1;
-  self.ranks = {endpoint->rank()};
+  self.ranks = std::make_shared<const std::vector<int>>(1, endpoint->rank());
   self.context = 2;
 }
 
@@ -195,8 +210,11 @@ using faces::sockets::Job;
 using faces::sockets::job;
 
 std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds) {
-  job = new Job(std::move(endpoint));
   faces::sockets::watch_forks();
+  {
+    const std::lock_guard guard(faces::sockets::guarding());
+    job = new Job(std::move(endpoint));
+  }
   faces::sockets::bind();
   Address own = job->endpoint->listens_at();
   std::vector<Address> all(static_cast<std::size_t>(job->endpoint->ranks()));
@@ -222,12 +240,14 @@ void end_own_network(double seconds) {
   job->endpoint->close();
   MPI_Comm self = &job->self;
   mpi.Comm_free(&self);
+  const std::lock_guard guard(faces::sockets::guarding());
   delete std::exchange(job, nullptr);
   mpi = MpiLibrary{};
 }
 
-Endpoint* own_network() {
-  return job == nullptr ? nullptr : job->endpoint.get();
+std::shared_ptr<Endpoint> own_network() {
+  const std::lock_guard guard(faces::sockets::guarding());
+  return job == nullptr ? nullptr : job->endpoint;
 }
 
 }  // namespace stretto

@@ -26,14 +26,15 @@ struct OpaqueGroup {
 
 struct OpaqueComm {
   std::uint64_t context = 0;
-  std::vector<int> ranks;  // of the job
-  int rank = 0;            // here
+  /// Of the job. A call of the core's own may outlive the communicator.
+  std::shared_ptr<const std::vector<int>> ranks;
+  int rank = 0;  // here
   std::map<int, void*> attributes;
   std::uint64_t made = 0;               // communicators that were made of it
   std::atomic<std::uint32_t> calls{0};  // collectives
 
-  [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
-  [[nodiscard]] int in_job(int its_rank) const { return ranks[static_cast<std::size_t>(its_rank)]; }
+  [[nodiscard]] int size() const { return static_cast<int>(ranks->size()); }
+  [[nodiscard]] int in_job(int its_rank) const { return (*ranks)[static_cast<std::size_t>(its_rank)]; }
   /// Returns the rank here of a rank of the job that is in it.
   [[nodiscard]] int of_job(int rank_in_job) const;
 };
@@ -94,9 +95,9 @@ struct Keyval {
 
 /// All that a job has between its begin and its end.
 struct Job {
-  explicit Job(std::unique_ptr<Endpoint> its_endpoint);
+  explicit Job(std::shared_ptr<Endpoint> its_endpoint);
 
-  std::unique_ptr<Endpoint> endpoint;
+  std::shared_ptr<Endpoint> endpoint;
   OpaqueComm world;
   OpaqueComm self;
   std::mutex mutex;                                                       // for what follows

@@ -17,7 +17,9 @@ constexpr std::uint64_t own_context = 0x7472656563616c6c;
 
 TreeCall::TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> data, Reduce reduce,
                    std::byte* all)
-    : comm_(comm),
+    : ranks_(comm.ranks),
+      size_(comm.size()),
+      context_(comm.context ^ own_context),
       kind_(kind),
       root_(root),
       relative_((comm.rank - root + comm.size()) % comm.size()),
@@ -28,7 +30,7 @@ TreeCall::TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> d
   const int below = ranks_below(relative_);
   for (int step = 1; step < below; step *= 2) children_.push_back(relative_ + step);
   if (kind_ == Kind::gather) {
-    gathered_.resize(data_.size() * static_cast<std::size_t>(comm.size()));
+    gathered_.resize(data_.size() * static_cast<std::size_t>(size_));
     std::ranges::copy(data_, gathered_.begin() + relative_ * static_cast<std::ptrdiff_t>(data_.size()));
   } else if (kind_ != Kind::bcast) {
     gathered_.resize(data_.size() * children_.size());
@@ -38,14 +40,18 @@ TreeCall::TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> d
 
 /// The size of its subtree.
 int TreeCall::ranks_below(int relative) const {
-  return relative == 0 ? comm_.size() : std::min(relative & -relative, comm_.size() - relative);
+  return relative == 0 ? size_ : std::min(relative & -relative, size_ - relative);
+}
+
+int TreeCall::in_job(int relative) const {
+  return (*ranks_)[static_cast<std::size_t>((relative + root_) % size_)];
 }
 
 void TreeCall::start(bool sends, int relative, std::byte* data, std::size_t bytes) {
   Message& message = messages_.emplace_back();
   message.sends = sends;
-  message.peer = comm_.in_job((relative + root_) % comm_.size());
-  message.context = comm_.context ^ own_context;
+  message.peer = in_job(relative);
+  message.context = context_;
   message.tag = tag_;
   message.data = data;
   message.bytes = bytes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -44,7 +45,12 @@ class TreeCall {
   [[nodiscard]] int ranks_below(int relative) const;
   void put_in_order();
 
-  OpaqueComm& comm_;
+  /// Returns the rank in the job of a rank relative to the root.
+  [[nodiscard]] int in_job(int relative) const;
+
+  std::shared_ptr<const std::vector<int>> ranks_;  // of the job
+  int size_;
+  std::uint64_t context_;
   Kind kind_;
   int root_;
   int relative_;  // of this rank to the root

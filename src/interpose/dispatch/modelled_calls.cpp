@@ -35,20 +35,23 @@ CallTraits traits_of(Collective collective, std::size_t bytes) {
   return {.collective = collective, .bytes = bytes, .understood = true, .element_bytes = sizeof(float)};
 }
 
-/// The machine of the whole job, which smaller groups have, too.
+/// What the whole job has measured. Smaller groups go by it, too.
 struct Known {
   std::mutex mutex;
   std::optional<MeasuredNetwork> network;
 };
 constinit Immortal<Known> of_job;
 
-std::optional<MeasuredNetwork> network_of(Communicator& state, MPI_Comm comm) {
-  if (state.ranks() == session.topology.ranks()) {
-    const CallTraits traits = traits_of(Collective::allreduce, mebibyte);
-    const std::optional<MeasuredNetwork> measured = measured_network(state, traits, Spec{}, comm);
-    const std::lock_guard lock(of_job().mutex);
-    of_job().network = measured;
-  }
+/// Collective for a group of all ranks.
+void measure_for_all(Communicator& state, MPI_Comm comm) {
+  if (state.ranks() != session.topology.ranks()) return;
+  const CallTraits traits = traits_of(Collective::allreduce, mebibyte);
+  std::optional<MeasuredNetwork> measured = measured_network(state, traits, Spec{}, comm);
+  const std::lock_guard lock(of_job().mutex);
+  of_job().network = std::move(measured);
+}
+
+std::optional<MeasuredNetwork> known_network() {
   const std::lock_guard lock(of_job().mutex);
   return of_job().network;
 }
@@ -99,11 +102,17 @@ void model_calls(Communicator& state, MPI_Comm comm) {
   const Settings& settings = session.settings;
   if (state.native_only() || state.topology().nodes < 2) return;
   if (settings.online == Online::off || settings.reproducible) return;
-  const std::optional<MeasuredNetwork> network = network_of(state, comm);
-  if (!network) return;
+  measure_for_all(state, comm);
   std::string text;
-  if (state.rank() == 0) text = text_of(state, network->machine);
+  if (state.rank() == 0) {
+    if (const auto network = known_network()) text = text_of(state, network->machine);
+  }
   if (send_from_rank_0(text, comm)) state.set_modelled(rows_of(text));
+}
+
+void forget_modelled_network() {
+  const std::lock_guard lock(of_job().mutex);
+  of_job().network.reset();
 }
 
 }  // namespace stretto

@@ -14,5 +14,7 @@ namespace stretto {
 /// measured if nothing is known of it, and tells the others. Collective over `comm`; waits for all of its
 /// ranks. Does nothing on one node, where the rule was measured.
 void model_calls(Communicator& state, MPI_Comm comm);
+/// To be called when a job begins.
+void forget_modelled_network();
 
 }  // namespace stretto

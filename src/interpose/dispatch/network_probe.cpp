@@ -133,7 +133,9 @@ class Measurement {
   }
   /// Waits for these, and drives all that was started.
   void finish(std::span<ScheduleExecution> awaited) {
-    wait_until([&] { return std::ranges::all_of(awaited, &ScheduleExecution::ended); },
+    // Of a job that has failed, some ranks may be here and others not.
+    const auto has_failed = [] { return mpi.failure != nullptr && mpi.failure() != nullptr; };
+    wait_until([&] { return has_failed() || std::ranges::all_of(awaited, &ScheduleExecution::ended); },
                [&] {
                  bool any = false;
                  for (ScheduleExecution* one : started_) any = one->progress() || any;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
@@ -82,6 +83,11 @@ struct Reduction {
 
 /// Returns false, after set_error(), if there is no such operation on this type.
 bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction);
+
+/// What carries this process's messages. What is known of the functions behind calls holds for one of them.
+enum class Network : std::uint8_t { none, of_library, sockets };
+/// Returns whether it may be this one: a process never changes it.
+bool use_network(Network network);
 
 /// To be called when a work was given up, so that MPI cannot be finalized.
 void note_lost_work();

@@ -65,6 +65,8 @@ void end_mpi(int status, void* process) {
 }
 
 int initialize() {
+  if (!use_network(Network::of_library))
+    return set_error("this process has begun without MPI, and cannot change that");
   if (const std::string error = load_mpi(); !error.empty()) return set_error(error);
   int is_initialized = 0;
   mpi.Initialized(&is_initialized);
@@ -131,6 +133,12 @@ std::string text_of_error(int error) {
   mpi.Error_string(error, text.data(), &length);
   std::string line(text.data());
   return line.substr(0, line.find('\n'));
+}
+
+bool use_network(Network network) {
+  static std::atomic<Network> used{session.active && mpi.has_library() ? Network::of_library : Network::none};
+  Network before = Network::none;
+  return used.compare_exchange_strong(before, network) || before == network;
 }
 
 void note_lost_work() {

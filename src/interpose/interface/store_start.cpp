@@ -106,13 +106,22 @@ std::mutex& beginning() {
 void leave_at_exit(int status, void* process) {
   if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
   constexpr double longest = 5;  // s
-  if (status == 0 && own_network() != nullptr) own_network()->leave(longest);
+  if (status != 0) return;
+  if (const auto network = own_network()) network->leave(longest);
+}
+
+/// In each process that has a job.
+void leave_when_process_ends() {
+  static pid_t leaving = 0;
+  if (std::exchange(leaving, getpid()) != getpid())
+    on_exit(leave_at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
 }
 
 int begin(int rank, int ranks, const Store& store, const std::string& host, double seconds) {
   const std::lock_guard lock(beginning());
   if (own_network() != nullptr) return set_error("this process is in a job already; end that one first");
-  if (session.active) return set_error("this process uses Stretto with MPI, so it cannot begin without");
+  if (!use_network(Network::sockets))
+    return set_error("this process uses Stretto with MPI, so it cannot begin without");
   if (ranks < 1 || rank < 0 || rank >= ranks)
     return set_error("there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks));
   const double began = seconds_now();
@@ -121,14 +130,18 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
   std::string error = begin_own_network(std::move(endpoint), left);
   if (error.empty()) {
     begin_session(Background::own, Participation::certain);
-    static const int once =
-        on_exit(leave_at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
-    static_cast<void>(once);
-    make_short_types();
-    if (!session.active) error = "Stretto is off (STRETTO_DISABLE), and without MPI nothing else carries out a call";
+    leave_when_process_ends();
+    if (session.active) {
+      make_short_types();
+    } else {
+      error = session.settings.disabled
+                  ? "Stretto is off (STRETTO_DISABLE), and without MPI nothing else carries out a call"
+                  : "Stretto cannot begin here";
+    }
     if (const char* failure = mpi.failure()) error = failure;
   }
   if (error.empty()) return 0;
+  if (session.active) free_short_types();
   end_own_network(0);
   return set_error(error);
 }
@@ -166,14 +179,16 @@ STRETTO_VISIBLE int stretto_end(double seconds) {
 }
 
 STRETTO_VISIBLE void stretto_await(double seconds) {
-  if (own_network() != nullptr) return own_network()->await(seconds);
+  if (const auto network = own_network()) return network->await(seconds);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 STRETTO_VISIBLE void stretto_fail(const char* reason) {
-  if (mpi.fail != nullptr) mpi.fail(reason);
+  const bool has_reason = reason != nullptr && reason[0] != '\0';
+  if (const auto network = own_network()) network->fail(has_reason ? reason : "a rank has given up");
 }
 
 STRETTO_VISIBLE const char* stretto_failure(void) {
-  return mpi.failure == nullptr ? nullptr : mpi.failure();
+  const auto network = own_network();
+  return network == nullptr ? nullptr : network->failure();
 }

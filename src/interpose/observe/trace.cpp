@@ -270,7 +270,7 @@ std::string end_trace() {
     wait_until([&] { return !call.state->is_opening(); });
   }
   // A job without MPI has ended by now, and its ranks cannot ask each other.
-  const bool is_alone = mpi.failure != nullptr;
+  const bool is_alone = !mpi.has_library();
   const ClockReading last = is_alone ? first_reading : compare_clocks();
   const std::string error =
       replace_file(file_name(), [&](std::ostream& stream) { Writer(stream, last).write(); });
@@ -278,7 +278,7 @@ std::string end_trace() {
   copies().clear();
   // Often several ranks fail for the same reason. One of them reports it.
   int speaker = error.empty() ? session.topology.ranks() : session.world_rank;
-  mpi.Allreduce(mpi.in_place, &speaker, 1, mpi.int_, mpi.min, channel_pool().comm());
+  if (!is_alone) mpi.Allreduce(mpi.in_place, &speaker, 1, mpi.int_, mpi.min, channel_pool().comm());
   if (error.empty() || speaker != session.world_rank) return {};
   return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() +
          " cannot be written: " + error;

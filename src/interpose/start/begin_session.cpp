@@ -15,6 +15,7 @@
 #include "engine/messages/library_progress.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/dispatch/modelled_calls.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/observe/statistics.hpp"
@@ -101,6 +102,17 @@ void give_up() {
   stop_helper();
 }
 
+/// A process may have one job after the other, without MPI.
+void forget_earlier_job() {
+  session.memory_places.clear();
+  session.shares_memory = false;
+  session.table.reset();
+  session.table_path.clear();
+  session.due_races = 0;
+  channel_pool().set_lanes(0);
+  forget_modelled_network();
+}
+
 /// Frees what is Stretto's after the last call of the program, and writes the files of the end.
 void end_session() {
   if (!session.active) return;
@@ -154,6 +166,7 @@ void begin_session(Background background, Participation participation) {
     if (!may_be_rank_0()) std::this_thread::sleep_for(std::chrono::seconds(2));
     std::exit(EXIT_FAILURE);
   }
+  forget_earlier_job();
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
   session.library = library_version();
   StartFacts facts;
