@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small network on scikit-learn's digits by PyTorch's DistributedDataParallel, over MPI.
+"""Trains a small network on scikit-learn's digits by PyTorch's DistributedDataParallel.
 
+torchrun --nproc-per-node 2 examples/train_digits_torch.py
 mpirun -np 2 python examples/train_digits_torch.py
 mpirun -np 2 python examples/train_digits_torch.py --backend gloo     # for comparison
 """
