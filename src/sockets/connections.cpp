@@ -347,6 +347,8 @@ std::optional<Landing> Incoming::take_message(const Frame& frame) {
 }
 
 std::optional<Landing> Incoming::take_offer(const Frame& frame) {
+  if (frame.number <= last_offer_) return std::nullopt;
+  last_offer_ = frame.number;
   const Envelope envelope{.source = peer_, .context = frame.context, .tag = frame.tag, .bytes = frame.bytes};
   if (Message* receive = endpoint_.inbox_.match(envelope)) {
     receive->arrived = frame.bytes;

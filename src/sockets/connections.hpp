@@ -136,6 +136,7 @@ class Incoming final : public Connection {
   Message* receive_ = nullptr;     // that gets it
   EarlyMessage* early_ = nullptr;  // or where it is kept
   Inbox::Early own_early_;         // which has found its receive meanwhile
+  std::uint64_t last_offer_ = 0;
   std::map<std::uint64_t, Wanted> wanted_;
   std::size_t taken_ = 0;  // credit that is not given back yet
 };

@@ -132,8 +132,8 @@ stretto_work* sum(stretto_group* group, std::vector<float>& data) {
                                        STRETTO_SUM);
 }
 
-void sum_and_check(stretto_group* group, std::size_t count) {
-  std::vector<float> data(count, static_cast<float>(place.rank + 1));
+void sum_and_check(stretto_group* group, std::size_t elements) {
+  std::vector<float> data(elements, static_cast<float>(place.rank + 1));
   wait_for(sum(group, data), "allreduce");
   const auto wanted = static_cast<float>(place.ranks * (place.ranks + 1) / 2);
   CHECK(std::all_of(data.begin(), data.end(), [&](float x) { return x == wanted; }), "allreduce");
@@ -150,8 +150,9 @@ void sum_once(int rank, int ranks, const fs::path& folder) {
 
 /// A file with the number of this process tells others that something is so.
 void note(const fs::path& file) {
-  std::ofstream(file.string() + ".new") << getpid();
-  fs::rename(file.string() + ".new", file);
+  const fs::path made = file.string() + "." + std::to_string(getpid());
+  std::ofstream(made) << getpid();
+  fs::rename(made, file);
 }
 
 pid_t noted_process(const fs::path& file) {
@@ -174,12 +175,16 @@ int open_files() {
 }
 
 int threads() {
-  int count = 0;
-  for (const auto& entry : fs::directory_iterator("/proc/self/task")) count += entry.exists() ? 1 : 0;
-  return count;
+  int running = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/task")) running += entry.exists() ? 1 : 0;
+  return running;
 }
 
+/// What is resident. Always the same under a sanitizer, which keeps memory that is free.
 long resident_kib() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 1;
+#endif
   std::ifstream file("/proc/self/statm");
   long pages = 0;
   file >> pages >> pages;

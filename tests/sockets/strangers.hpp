@@ -110,10 +110,10 @@ class Strangers {
   /// As that of a rank, as far as a stranger can know.
   std::string hello(std::size_t ranks) {
     std::string text = noise(hello_bytes);
-    const std::array<std::uint32_t, 2> place{static_cast<std::uint32_t>(random_() % ranks_.size()),
-                                             static_cast<std::uint32_t>(ranks)};
+    const std::array<std::uint32_t, 2> of_rank{static_cast<std::uint32_t>(random_() % ranks_.size()),
+                                               static_cast<std::uint32_t>(ranks)};
     std::memcpy(text.data(), "Stretto1", 8);
-    std::memcpy(text.data() + 8, place.data(), sizeof(place));
+    std::memcpy(text.data() + 8, of_rank.data(), sizeof(of_rank));
     return text;
   }
   void say(std::uint16_t port, const std::string& text, std::size_t most = std::string::npos) {
