@@ -47,11 +47,11 @@ def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], rank
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("program", "ranks"), [("torch_above.py", 3), ("torch_training.py", 2)])
+@pytest.mark.parametrize(("words", "ranks"), [("torch_above.py", 3), ("torch_training.py bf16", 2)])
 def test_what_pytorch_builds_on_a_backend_works(
-    run_program: Run, quiet: dict[str, str], program: str, ranks: int
+    run_program: Run, quiet: dict[str, str], words: str, ranks: int
 ) -> None:
-    assert lines_of_right(run_program(line_of(ranks, program), quiet, SECONDS)) == ranks
+    assert lines_of_right(run_program(line_of(ranks, *words.split()), quiet, SECONDS)) == ranks
 
 
 def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_path: Path) -> None:

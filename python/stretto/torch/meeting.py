@@ -24,6 +24,11 @@ class Clock:
         self._end = time.monotonic() + self.limit
 
     @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return time.monotonic() >= self._end
+
+    @property
     def left(self) -> timedelta:
         """At least a millisecond, since stores wait for ever if it is 0."""
         return timedelta(seconds=max(self._end - time.monotonic(), 0.001))
@@ -60,10 +65,12 @@ def _ask(store: Any, rank: int, size: int, clock: Clock, job: str) -> tuple[Outc
     store.set(here, f"{word} {job}")
     try:
         store.wait([answer], clock.left + _TIME_TO_ANSWER)
-    except RuntimeError:
+    except RuntimeError as error:
         with suppress(RuntimeError):
             store.delete_key(here)
-        raise _late(size, clock, "rank 0 has not answered") from None
+        if clock.is_over:
+            raise _late(size, clock, "rank 0 has not answered") from None
+        raise StrettoError(f"the store has failed: {str(error).splitlines()[0]}") from None
     outcome, _, text = store.get(answer).decode().partition(" ")
     store.delete_key(answer)
     return Outcome(outcome), text

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
-#include <Python.h>
-#include <pybind11/pybind11.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,22 +97,6 @@ class StoreView {
   std::string error_;
 };
 
-/// The last group may go with a Python object, whose thread holds the interpreter's lock, while works in
-/// flight need it to end.
-class WithoutInterpreterLock {
- public:
-  WithoutInterpreterLock()
-      : thread_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
-  WithoutInterpreterLock(const WithoutInterpreterLock&) = delete;
-  WithoutInterpreterLock& operator=(const WithoutInterpreterLock&) = delete;
-  ~WithoutInterpreterLock() {
-    if (thread_ != nullptr) PyEval_RestoreThread(thread_);
-  }
-
- private:
-  PyThreadState* thread_;
-};
-
 }  // namespace
 
 void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
@@ -141,7 +123,6 @@ Membership::Membership(ProcessGroup& group) : group_(group) {
 }
 
 void Membership::leave() {
-  const WithoutInterpreterLock released;
   const std::lock_guard<std::mutex> changing(job().changing);
   {
     const std::lock_guard<std::mutex> lock(job().mutex);

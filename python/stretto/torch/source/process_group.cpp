@@ -9,6 +9,7 @@
 
 #include "completion.hpp"
 #include "interface.hpp"
+#include "interpreter.hpp"
 
 namespace stretto_torch {
 namespace {
@@ -51,6 +52,7 @@ void ProcessGroup::free() {
 }
 
 void ProcessGroup::shutdown() {
+  const WithoutInterpreterLock released;
   free();
   {
     const std::lock_guard<std::mutex> lock(making_other_);

@@ -19,6 +19,11 @@ template <typename... Parts>
   throw std::runtime_error(line.str());
 }
 
+/// The type of a part of a complex number.
+at::ScalarType part_of(at::ScalarType type) {
+  return type == at::kComplexDouble ? at::kDouble : type == at::kComplexHalf ? at::kHalf : at::kFloat;
+}
+
 }  // namespace
 
 void check_tensor(const at::Tensor& tensor, const char* operation) {
@@ -53,7 +58,7 @@ void check_alike(const at::Tensor& one, const at::Tensor& other, const char* ope
 
 stretto_type type_of(const at::Tensor& tensor, const c10d::ReduceOp& op) {
   const bool is_two = tensor.is_complex() && op_of(op) == STRETTO_SUM;
-  switch (is_two ? c10::toRealValueType(tensor.scalar_type()) : tensor.scalar_type()) {
+  switch (is_two ? part_of(tensor.scalar_type()) : tensor.scalar_type()) {
     case at::kChar:
       return STRETTO_INT8;
     case at::kByte:
