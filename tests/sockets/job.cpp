@@ -368,7 +368,7 @@ void leaving(int rank, int ranks, const fs::path& folder) {
 /// Ranks that exit without ending the job disturb nobody either, but if they are waited for, the job fails.
 void exiting(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
-  stretto_group* group = everybody();
+  static stretto_group* const group = everybody();  // it is not freed
   sum_and_check(group, 300'000);
   const int last = ranks - 1;
   if (rank > 0 && rank < last) std::exit(0);
