@@ -365,6 +365,29 @@ void leaving(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
+/// Ranks that exit without ending the job disturb nobody either, but if they are waited for, the job fails.
+void exiting(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder);
+  stretto_group* group = everybody();
+  sum_and_check(group, 300'000);
+  const int last = ranks - 1;
+  if (rank > 0 && rank < last) std::exit(0);
+  std::vector<float> data(300'000, 1);
+  if (rank == last) {
+    wait_for(CALL(stretto_group_send)(group, data.data(), data.size() * sizeof(float), 0, 1), "send");
+    if (last > 0) std::exit(0);
+  }
+  wait_for(CALL(stretto_group_recv)(group, data.data(), data.size() * sizeof(float), last, 1), "receive");
+  std::this_thread::sleep_for(milliseconds(300));
+  CALL(stretto_progress)();
+  CHECK(CALL(stretto_failure)() == nullptr, CALL(stretto_failure)());
+  if (ranks == 1) return;
+  const std::string error = failure_of(sum(group, data), 20);
+  CHECK(error.find("has left the job") != std::string::npos ||
+            error.find("has ended, and") != std::string::npos,
+        error);
+}
+
 /// A rank comes later than the others: the first one, and the last one.
 void late(int rank, int ranks, const fs::path& folder) {
   for (const int last : {0, ranks - 1}) {
@@ -449,17 +472,11 @@ struct Part {
   bool kills = false;
   void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {{"groups", groups},
-                          {"again", again},
-                          {"killed", killed, true},
-                          {"forked", forked, true},
-                          {"parents", parents},
-                          {"stopped", stopped},
-                          {"overdue", overdue},
-                          {"leaving", leaving},
-                          {"late", late},
-                          {"missing", missing},
-                          {"hostile", hostile, false, attack}};
+constexpr Part parts[] = {
+    {"groups", groups},       {"again", again},     {"killed", killed, true},
+    {"forked", forked, true}, {"parents", parents}, {"stopped", stopped},
+    {"overdue", overdue},     {"leaving", leaving}, {"exiting", exiting},
+    {"late", late},           {"missing", missing}, {"hostile", hostile, false, attack}};
 
 /// Waits for all ranks. If one fails, the others get some seconds for what they have to say. Returns how many
 /// failed.
