@@ -76,17 +76,17 @@ typedef struct stretto_store {
 } stretto_store;
 
 /* Begins without MPI: messages between nodes go through sockets of Stretto's own. Collective over `ranks`
- * ranks, which have the same store. No other job may have used its keys. The store is not used after the call.
- * `host`: that of the store's server, by name or address, or NULL. It tells which interface leads to the other
- * ranks, unless STRETTO_INTERFACE or GLOO_SOCKET_IFNAME names one. Fails if a rank does not come within
- * `seconds`, or if this process uses Stretto with MPI. */
+ * ranks, which have the same store. No other job may have used its keys. The store is not used after the
+ * call. `host`: that of the store's server, by name or address, or NULL. It tells which interface leads to
+ * the other ranks, unless STRETTO_INTERFACE or GLOO_SOCKET_IFNAME names one. Fails if a rank does not come
+ * within `seconds`, or if this process uses Stretto with MPI. */
 int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host, double seconds);
 /* Ends what stretto_begin_by_store() began, and waits for no other rank, but at most `seconds` until what was
  * sent has left. All groups must have been freed. After that, the process may begin again. */
 int stretto_end(double seconds);
 /* For a job without MPI: makes all its works fail with this reason (one line), here and soon on all other
- * ranks, since what is in flight can neither end nor be taken back. The buffers of works that have ended so are
- * free. Nothing more can be started until the job ends; then it may begin again. With MPI: no effect. */
+ * ranks, since what is in flight can neither end nor be taken back. The buffers of works that have ended so
+ * are free. Nothing more can be started until the job ends; then it may begin again. With MPI: no effect. */
 void stretto_fail(const char* reason);
 /* Returns why the job can start nothing more (a rank has died, or stretto_fail()), or NULL. */
 const char* stretto_failure(void);
@@ -152,8 +152,10 @@ stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, 
 /* Advances all that is in flight as far as possible. Returns whether anything happened. For a thread that
  * calls it again and again while works are in flight: Stretto's own helper thread then stays away. */
 int stretto_progress(void);
-/* Sleeps for at most `seconds`. In a job without MPI, it ends when something may have come from another node. */
+/* In a job without MPI: sleeps for at most `seconds`, until something may have come from another node, or
+ * another thread calls stretto_wake(). Elsewhere it returns at once. */
 void stretto_await(double seconds);
+void stretto_wake(void);
 /* Returns whether it has ended, with success or not. It does not wait, and makes no progress: a work may
  * need stretto_progress() to end. */
 int stretto_work_test(stretto_work* work);

@@ -58,8 +58,9 @@ class Endpoint {
   std::optional<Envelope> probe(int source, std::uint64_t context, std::int32_t tag);
   /// Advances all messages as far as possible without waiting. Returns whether anything moved.
   bool progress();
-  /// Sleeps until progress() may move something, but no longer.
+  /// Sleeps until progress() may move something, or another thread calls wake(), but no longer.
   void await(double seconds) const { poller_.await(seconds); }
+  void wake() const { poller_.wake(); }
 
   /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of
   /// messages is free then. Does nothing if they have failed before.

@@ -3,6 +3,8 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <ctime>
 
@@ -22,8 +24,8 @@ epoll_event event_of(Polled& polled, bool writes) {
 
 }  // namespace
 
-Poller::Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+Poller::Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wakes_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!epoll_ || !wakes_) throw std::system_error(errno, std::generic_category(), "epoll_create1, eventfd");
 }
 
 void Poller::add(const Socket& socket, Polled& polled, bool writes) {
@@ -56,11 +58,19 @@ bool Poller::poll(int milliseconds) {
 }
 
 void Poller::await(double seconds) const {
-  pollfd looked_at{.fd = epoll_.file(), .events = POLLIN, .revents = 0};
+  std::array<pollfd, 2> looked_at{{{.fd = epoll_.file(), .events = POLLIN, .revents = 0},
+                                   {.fd = wakes_.file(), .events = POLLIN, .revents = 0}}};
   timespec longest{};
   longest.tv_sec = static_cast<time_t>(seconds);
   longest.tv_nsec = static_cast<long>((seconds - static_cast<double>(longest.tv_sec)) * 1e9);
-  ppoll(&looked_at, 1, &longest, nullptr);
+  ppoll(looked_at.data(), looked_at.size(), &longest, nullptr);
+  std::uint64_t calls = 0;
+  if (looked_at[1].revents != 0) static_cast<void>(read(wakes_.file(), &calls, sizeof(calls)));
+}
+
+void Poller::wake() const {
+  const std::uint64_t call = 1;
+  static_cast<void>(write(wakes_.file(), &call, sizeof(call)));
 }
 
 }  // namespace stretto

@@ -34,12 +34,19 @@ class Poller {
   /// Calls those that have something to do, and waits at most so many milliseconds for one. Returns whether
   /// anything moved.
   bool poll(int milliseconds = 0);
-  /// Sleeps until poll() has something to do, but no longer. Beside all other calls.
+  // Beside all other calls:
+  /// Sleeps until poll() has something to do, or wake() is called, but no longer.
   void await(double seconds) const;
-  void close() { epoll_.close(); }
+  /// Ends one await(), the present one or the next.
+  void wake() const;
+  void close() {
+    epoll_.close();
+    wakes_.close();
+  }
 
  private:
   Socket epoll_;
+  Socket wakes_;
 };
 
 }  // namespace stretto

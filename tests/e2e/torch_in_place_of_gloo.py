@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from torch.nn.parallel import DistributedDataParallel
+
 import torch
 
 # Not exported as mypy wants it.
@@ -30,6 +32,7 @@ def check_names() -> None:
         assert carrier(group) == "stretto", asked
         assert dist.get_backend(group) == asked
         assert group.name() == "gloo", asked
+        check_training(group)
         dist.destroy_process_group(group)
     group = dist.new_group(backend="gloo", timeout=timedelta(seconds=77))
     assert group._get_backend(CPU).options._timeout == timedelta(seconds=77)
@@ -38,6 +41,15 @@ def check_names() -> None:
     dist.monitored_barrier(group)
     # A program that names the class gets gloo.
     assert real_group("alone").name() == "gloo"
+
+
+def check_training(group: Any) -> None:
+    """PyTorch's C++ looks into the group, too."""
+    model = DistributedDataParallel(torch.nn.Linear(3, 1, bias=False), process_group=group)
+    model(torch.full((1, 3), dist.get_rank() + 1.0)).sum().backward()
+    (gradient,) = (one.grad for one in model.parameters())
+    assert gradient is not None
+    assert torch.allclose(gradient, torch.full((1, 3), (dist.get_world_size() + 1) / 2)), gradient
 
 
 def real_group(name: str) -> Any:

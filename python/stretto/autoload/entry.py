@@ -6,24 +6,14 @@ Every program that imports torch runs this, so it must be quick, and change noth
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import os
-from contextlib import suppress
 from typing import Any
 
 NAME = "stretto"
 REPLACE = "STRETTO_REPLACE"
-
-
-class _Plugins(dict[str, Any]):
-    """PyTorch's table of backends that are not its own, which finds this one, but does not list it.
-
-    If it were listed, a group "cpu:gloo" would have no default backend, and PyTorch would warn of that.
-    """
-
-    def keys(self) -> Any:
-        return {name: None for name in self if not name.startswith(NAME.upper())}.keys()
 
 
 def register() -> None:
@@ -37,8 +27,9 @@ def register() -> None:
     options: dict[str, Any] = {name: value for name, value in wanted.items() if name in known}
     create = _create if "extended_api" in known else _create_of_old
     dist.Backend.register_backend(NAME, create, **options)
-    with suppress(AttributeError):  # versions without such a table
-        dist.Backend._plugins = _Plugins(dist.Backend._plugins)
+    its: Any = dist.distributed_c10d
+    if hasattr(its, "_new_process_group_helper"):
+        its._new_process_group_helper = _with_default(its._new_process_group_helper, its)
     if os.environ.get(REPLACE):
         importlib.import_module("stretto.autoload.replacing").replace(os.environ)
 
@@ -54,3 +45,31 @@ def _create_of_old(store: Any, rank: int, size: int, timeout: Any) -> Any:
 def groups() -> Any:
     """The module that makes groups, loaded when the first one is made. Its room is above this one."""
     return importlib.import_module("stretto.torch.groups")
+
+
+def _with_default(make: Any, its: Any) -> Any:
+    """PyTorch's function that makes a group.
+
+    A group "cpu:gloo" has gloo as its default backend, unless PyTorch knows any backend that is not its own.
+    It then warns that there is no default, whether that backend is used or not.
+    """
+
+    @functools.wraps(make)
+    def make_with_default(*given: Any, **named: Any) -> Any:
+        made = make(*given, **named)
+        group = made[0]
+        if is_group(group, its) and group._get_backend_name() == "undefined" and has_backend(group, "gloo"):
+            group._set_default_backend(its.ProcessGroup.BackendType.GLOO)
+        return made
+
+    return make_with_default
+
+
+def is_group(one: Any, its: Any) -> bool:
+    """Whether it is a group of this process, and of PyTorch's own class."""
+    return type(one) is its.ProcessGroup
+
+
+def has_backend(group: Any, name: str) -> bool:
+    """Whether the calls on any of its devices are carried out by this backend."""
+    return any(group._get_backend(device).name() == name for device in group._device_types)

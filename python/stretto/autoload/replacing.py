@@ -8,13 +8,14 @@ finds who makes a group for a kind of device. What names gloo's class, as PyTorc
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import MutableMapping
 from datetime import timedelta
 from typing import Any
 
 import torch.distributed
 
-from stretto.autoload.entry import NAME, REPLACE, groups
+from stretto.autoload.entry import NAME, REPLACE, groups, has_backend, is_group
 from stretto.launch.environment import read_choice
 
 _IN_PLACE = "STRETTO IN PLACE OF GLOO"
@@ -54,17 +55,25 @@ def _with_gloo(make: Any, its: Any) -> Any:
     PyTorch's own C++ casts that to gloo's class, such as the logger of DistributedDataParallel. It makes no
     call on it.
     """
+    signature = inspect.signature(make)
+    types = its.ProcessGroup.BackendType
 
     @functools.wraps(make)
     def make_with_gloo(*given: Any, **named: Any) -> Any:
-        group, store = make(*given, **named)
-        if group != its.GroupMember.NON_GROUP_MEMBER and group._get_backend_name() == "gloo":
-            types = its.ProcessGroup.BackendType
-            for device in (one for one in group._device_types if _is_ours(group, one)):
+        made = make(*given, **named)
+        group = made[0]
+        if not is_group(group, its) or not has_backend(group, NAME):
+            return made
+        asked = str(signature.bind(*given, **named).arguments["backend"])
+        if group._get_backend_name() == "undefined" and "gloo" in asked:
+            group._set_default_backend(types.GLOO)
+        if group._get_backend_name() == "gloo":
+            ours = [one for one in group._device_types if group._get_backend(one).name() == NAME]
+            for device in ours:
                 backend = group._get_backend(device)
                 group._register_backend(device, types.GLOO, _gloo_alone())
                 group._register_backend(device, types.CUSTOM, backend)
-        return group, store
+        return made
 
     return make_with_gloo
 
@@ -82,14 +91,9 @@ def _for_ours(set_timeout: Any) -> Any:
     @functools.wraps(set_timeout)
     def set_timeout_of_any(timeout: timedelta, group: Any = None) -> None:
         whole: Any = torch.distributed.group.WORLD if group is None else group
-        if any(_is_ours(whole, device) for device in whole._device_types):
+        if has_backend(whole, NAME):
             whole.set_timeout(timeout)
         else:
             set_timeout(timeout, group)
 
     return set_timeout_of_any
-
-
-def _is_ours(group: Any, device: Any) -> bool:
-    """Whether calls on this device are Stretto's."""
-    return bool(group._get_backend(device).name() == NAME)

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +10,6 @@
 #include <mutex>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "interpose/handles/short_types.hpp"
@@ -179,8 +177,11 @@ STRETTO_VISIBLE int stretto_end(double seconds) {
 }
 
 STRETTO_VISIBLE void stretto_await(double seconds) {
-  if (const auto network = own_network()) return network->await(seconds);
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  if (const auto network = own_network()) network->await(seconds);
+}
+
+STRETTO_VISIBLE void stretto_wake(void) {
+  if (const auto network = own_network()) network->wake();
 }
 
 STRETTO_VISIBLE void stretto_fail(const char* reason) {

@@ -15,6 +15,7 @@
 
 #include "ending.hpp"
 #include "interface.hpp"
+#include "job.hpp"
 #include "pace.hpp"
 
 namespace stretto_torch {
@@ -136,6 +137,7 @@ class Completion {
   void call() {
     called_ = true;
     wake_up_.notify_one();
+    if (is_napping_) stretto.wake();
   }
 
   void leave(Leaving when) {
@@ -224,8 +226,8 @@ class Completion {
       lock.lock();
       ended_works_.assign(ended.rbegin(), ended.rend());
       if (!ended_works_.empty()) continue;
-      if (others_wait) {
-        sleep(lock, tick, false);
+      if (others_wait || !is_in_store_job()) {
+        sleep(lock, others_wait ? tick : pace.nap(), false);
       } else {
         nap(lock, pace.nap());
       }
@@ -233,10 +235,13 @@ class Completion {
   }
 
   /// What comes from another node may end it.
-  static void nap(Lock& lock, std::chrono::nanoseconds time) {
+  void nap(Lock& lock, std::chrono::nanoseconds time) {
+    if (std::exchange(called_, false)) return;
+    is_napping_ = true;
     lock.unlock();
     stretto.await(std::chrono::duration<double>(time).count());
     lock.lock();
+    is_napping_ = called_ = false;
   }
 
   /// Whether it was woken meanwhile.
@@ -263,6 +268,7 @@ class Completion {
   bool is_led_ = false;
   bool is_wanted_ = false;  // as the leader
   bool called_ = false;
+  bool is_napping_ = false;  // in stretto_await()
   bool is_dormant_ = false;
   std::string reason_to_end_;  // of all works; empty: there is none
   Leaving leaving_ = Leaving::not_yet;
