@@ -56,6 +56,18 @@ std::optional<MeasuredNetwork> known_network() {
   return of_job().network;
 }
 
+/// Shorter messages fill links equally well, but each takes processor time, which the model does not know.
+/// Here no library makes longer ones wait for an answer.
+constexpr std::size_t least_message = 64 * kibibyte;
+
+/// Whether a spec cuts calls into messages that are too short.
+bool is_cut_small(const Spec& spec, const Topology& topology) {
+  const std::size_t segment = spec.pipelining.segment_bytes;
+  if (segment == 0) return false;
+  const Schedule schedule = build(spec.recipe, topology, 0, 0);
+  return segment < least_message * static_cast<std::size_t>(schedule.blocks());
+}
+
 /// A line for each row of a table: the collective, the least bytes and the spec.
 std::string text_of(const Communicator& state, const Machine& machine) {
   const double until = seconds_now() + longest_wait;
@@ -68,7 +80,8 @@ std::string text_of(const Communicator& state, const Machine& machine) {
       const CallTraits traits = traits_of(collective, bytes);
       const CallShape shape = shape_of(traits, topology, Form::non_blocking, session.shares_memory);
       const std::vector<Modelled> fastest = find_fastest(shape, topology, machine, 1, [&](const Spec& spec) {
-        return !spec.is_native() && find_misfit(spec, traits, topology).empty();
+        return !spec.is_native() && !is_cut_small(spec, topology) &&
+               find_misfit(spec, traits, topology).empty();
       });
       if (fastest.empty()) continue;
       const std::size_t from = bytes == shortest_modelled ? 1 : bytes / 2;
