@@ -161,16 +161,15 @@ void Endpoint::start_send(Message& message) {
   }
   const Envelope envelope{
       .source = rank_, .context = message.context, .tag = message.tag, .bytes = message.bytes};
-  auto early = std::make_unique<EarlyMessage>();
-  early->envelope = envelope;
-  early->is_whole = true;
-  Message* const receive = inbox_.match(envelope);
-  if (receive != nullptr) {
+  if (Message* const receive = inbox_.match(envelope)) {
     if (message.bytes > 0) std::memmove(receive->data, message.data, std::min(message.bytes, receive->bytes));
     receive->source = rank_;
     receive->arrived = message.bytes;
     receive->end(Message::State::done);
   } else {
+    auto early = std::make_unique<EarlyMessage>();
+    early->envelope = envelope;
+    early->is_whole = true;
     early->data = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(message.bytes, 1));
     if (message.bytes > 0) std::memcpy(early->data.get(), message.data, message.bytes);
     inbox_.keep(std::move(early));

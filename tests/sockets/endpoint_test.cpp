@@ -584,14 +584,22 @@ TEST(Endpoint, APeerIsLostInTheMiddleOfALongMessage) {
   }
 }
 
+/// Rank 0 sends to rank 1, and at the address that it knows, the test listens.
+struct InPlaceOfRank1 {
+  InPlaceOfRank1() {
+    job.start(0, sent);
+    job[0].set_address(1, at);
+  }
+  Job job{2, Job::Knows::nobody};
+  Address at = loopback();
+  Socket listener = listen_at(at);
+  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
+};
+
 /// At the address of a rank, a program answers that is not of the job.
 TEST(Endpoint, AFalseListenerIsNotBelieved) {
-  Job job(2, Job::Knows::nobody);
-  Address at = loopback();
-  const Socket listener = listen_at(at);
-  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
-  job.start(0, sent);
-  job[0].set_address(1, at);
+  InPlaceOfRank1 test;
+  auto& [job, at, listener, sent] = test;
   Socket visitor;
   ASSERT_TRUE(job.until([&] {
     if (!visitor) visitor = Socket(accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -604,12 +612,8 @@ TEST(Endpoint, AFalseListenerIsNotBelieved) {
 
 /// A listener that has too many visitors closes connections.
 TEST(Endpoint, ARankThatIsSentAwayTriesAgain) {
-  Job job(2, Job::Knows::nobody);
-  Address at = loopback();
-  const Socket listener = listen_at(at);
-  Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
-  job.start(0, sent);
-  job[0].set_address(1, at);
+  InPlaceOfRank1 test;
+  auto& [job, at, listener, sent] = test;
   int visits = 0;
   ASSERT_TRUE(job.until([&] {
     const Socket visitor(accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -14,8 +14,12 @@ namespace {
 
 using Kind = TreeCall::Kind;
 
+std::size_t bytes_in(int count, MPI_Datatype type) {
+  return static_cast<std::size_t>(count) * type->bytes;
+}
+
 std::span<std::byte> bytes_of(void* data, int count, MPI_Datatype type) {
-  return {static_cast<std::byte*>(data), static_cast<std::size_t>(count) * type->bytes};
+  return {static_cast<std::byte*>(data), bytes_in(count, type)};
 }
 
 void take_input(const void* input, std::span<std::byte> output) {
@@ -44,7 +48,7 @@ std::unique_ptr<TreeCall> reduce_to_all(const void* input, void* output, int cou
 std::unique_ptr<TreeCall> gather_to_all(const void* input, int count, MPI_Datatype type, void* output,
                                         MPI_Comm comm) {
   const auto all = static_cast<std::byte*>(output);
-  const std::size_t bytes = static_cast<std::size_t>(count) * type->bytes;
+  const std::size_t bytes = bytes_in(count, type);
   auto* own =
       const_cast<void*>(input == mpi.in_place ? all + static_cast<std::size_t>(comm->rank) * bytes : input);
   return std::make_unique<TreeCall>(*comm, Kind::gather, 0, bytes_of(own, count, type), TreeCall::Reduce{},
@@ -58,10 +62,6 @@ int finish_at_once(const void* input, void* output, std::size_t bytes, MPI_Comm 
   if (comm->size() > 1) return Error::unsupported;
   if (input != mpi.in_place && input != output) std::memmove(output, input, bytes);
   return MPI_SUCCESS;
-}
-
-std::size_t bytes_in(int count, MPI_Datatype type) {
-  return static_cast<std::size_t>(count) * type->bytes;
 }
 
 std::size_t bytes_in(const int* counts, MPI_Datatype type, MPI_Comm comm) {

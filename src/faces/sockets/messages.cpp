@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "faces/sockets/functions.hpp"
+#include "mpi/status.hpp"
 
 namespace stretto::faces::sockets {
 namespace {
@@ -153,9 +154,7 @@ int Functions::Testsome(int count, MPI_Request* requests, int* done, int* indice
       any_active = true;
       if (!has_ended(*requests[i])) continue;
       MPI_Status* const status =
-          statuses == nullptr
-              ? nullptr
-              : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + *done);
+          statuses == nullptr ? nullptr : status_at(statuses, static_cast<std::size_t>(*done));
       failed = finish(requests[i], status) != MPI_SUCCESS || failed;
       indices[(*done)++] = i;
     }
@@ -180,9 +179,7 @@ int Functions::Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   bool failed = false;
   for (int i = 0; i < count; ++i) {
     MPI_Status* const status =
-        statuses == nullptr
-            ? nullptr
-            : reinterpret_cast<MPI_Status*>(reinterpret_cast<OwnNetworkStatus*>(statuses) + i);
+        statuses == nullptr ? nullptr : status_at(statuses, static_cast<std::size_t>(i));
     if (is_idle(requests[i])) {
       set_empty(status);
       continue;
