@@ -37,6 +37,10 @@ LEAST_REPETITIONS = 5
 """As in the measuring program, which ends a measurement that takes too long after so many."""
 # Longer warm-ups end after the least number of calls.
 _WARMUP_SECONDS = 10.0
+# Shorter warm-ups go on for so long. Links pass at once what they have saved up, and the guard has to see
+# that calls take longer from then on.
+_SETTLE_SECONDS = 1.0
+_MOST_SETTLING = 2000
 _FINALISTS = 3
 _TRIALS = 3
 # One trial of a spec must do if it takes as long as this.
@@ -128,6 +132,7 @@ class _Measurement:
             self.left_out.append(size)
             return
         first = self.warm_up(size)
+        self._settle(size, first)
         specs = [NATIVE, STRETTO, *tuned, *self._finalists(size, [one for one in tried if one not in tuned])]
         run = self._ask(size, list(dict.fromkeys(specs)), self._plan.repetitions, self._left())
         chosen = next(series.chosen for series in run.series if series.spec == STRETTO)
@@ -156,6 +161,13 @@ class _Measurement:
         if more > 0:
             seconds = seconds + self._ask(size, [STRETTO], more, cold=True).series[0].seconds
         return seconds
+
+    def _settle(self, size: int, first: Sequence[float]) -> None:
+        """More calls of Stretto's default, until the network and the guard have settled."""
+        lacking = _SETTLE_SECONDS - sum(first)
+        if lacking > 0:
+            calls = min(int(lacking / statistics.median(first)), _MOST_SETTLING)
+            self._ask(size, [STRETTO], max(1, calls), cold=True)
 
     def _finalists(self, size: int, tried: Sequence[str]) -> list[str]:
         """The best of the specs, by few samples."""
