@@ -347,6 +347,25 @@ void overdue(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
+/// Ranks call with different lengths: all hear of it, in one line that says how long the messages are.
+void lengths(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder);
+  stretto_group* group = everybody();
+  sum_and_check(group, 10);
+  meet(folder, "ready", rank, ranks);
+  std::vector<float> data(rank == 0 ? 8 : 4, 1);
+  // A rank may hear that another one has failed before it hears why. The next call says it.
+  static_cast<void>(failure_of(sum(group, data), 20));
+  const std::string error = failure_of(sum(group, data), 20);
+  for (const std::string part : {"ranks call with different lengths: in allreduce (call number ", " expects ",
+                                 " bytes and gets ", " from rank "})
+    CHECK(error.find(part) != std::string::npos, error);
+  CHECK(error.find('\n') == std::string::npos, error);
+  CALL(stretto_group_free)(group);
+  meet(folder, "heard", rank, ranks);
+  end();
+}
+
 /// Ranks that end regularly, one after the other, disturb nobody.
 void leaving(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
@@ -472,11 +491,19 @@ struct Part {
   bool kills = false;
   void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {
-    {"groups", groups},       {"again", again},     {"killed", killed, true},
-    {"forked", forked, true}, {"parents", parents}, {"stopped", stopped},
-    {"overdue", overdue},     {"leaving", leaving}, {"exiting", exiting},
-    {"late", late},           {"missing", missing}, {"hostile", hostile, false, attack}};
+constexpr Part parts[] = {{"groups", groups},
+                          {"again", again},
+                          {"killed", killed, true},
+                          {"forked", forked, true},
+                          {"parents", parents},
+                          {"stopped", stopped},
+                          {"overdue", overdue},
+                          {"leaving", leaving},
+                          {"exiting", exiting},
+                          {"lengths", lengths},
+                          {"late", late},
+                          {"missing", missing},
+                          {"hostile", hostile, false, attack}};
 
 /// Waits for all ranks. If one fails, the others get some seconds for what they have to say. Returns how many
 /// failed.

@@ -64,6 +64,7 @@ void DirectExecution::set(const Call& call, std::size_t segments, int lane) {
 
 int DirectExecution::run(const void* input, void* output, Streams streams, Waiting& waiting) {
   error_ = MPI_SUCCESS;
+  wrong_length_.reset();
   streams_ = streams;
   const Partition cut(shape_.count, segments_);
   for (std::size_t i = 0; i < segments_; ++i) {
@@ -167,6 +168,7 @@ bool DirectExecution::advance(const Step& step, Progress& progress) {
           return accept(step, first, count, data);
         },
         error);
+    if (!wrong_length_) wrong_length_ = progress.transfer.wrong_length();
   }
   check(error);
   progress.has_ended = progress.transfer.ended();
@@ -257,6 +259,12 @@ bool DirectExecution::look_for_piece(const Step& step, Progress& progress) {
     const std::size_t missing = step.count - folded_;
     const bool fits =
         count > 0 && count * size == piece.bytes && count <= missing && piece.is_last == (count == missing);
+    if (!piece.has_failed && !fits && !has_failed()) {
+      wrong_length_ = {.peer = targets(step).front(),
+                       .expected = bytes_of(step),
+                       .arrived = folded_ * size + piece.bytes,
+                       .goes_on = !piece.is_last};
+    }
     if (piece.has_failed || !fits) check(mpi.err_other);
     progress.is_last = piece.is_last;
     if (has_failed()) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -63,6 +64,9 @@ class DirectExecution {
   /// must not be used again.
   int run(const void* input, void* output, Streams streams, Waiting& waiting);
   static constexpr int gave_up = -1;
+
+  /// Returns the first message of another length than expected. Its peer is a place.
+  [[nodiscard]] const std::optional<WrongLength>& wrong_length() const { return wrong_length_; }
 
   /// Returns the place of a rank for which the call waits and whose process has ended, or Neighbours::none.
   [[nodiscard]] int find_ended_peer() const;
@@ -138,6 +142,7 @@ class DirectExecution {
   std::vector<Progress> progress_;  // [step]
   std::size_t folded_ = 0;          // elements of the round's fold that are done
   int error_ = MPI_SUCCESS;
+  std::optional<WrongLength> wrong_length_;
 };
 
 }  // namespace stretto

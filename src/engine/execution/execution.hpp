@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/data/call.hpp"
 #include "engine/messages/passage.hpp"
+#include "engine/messages/wrong_length.hpp"
 #include "mpi/mpi.hpp"
 
 namespace stretto {
@@ -91,6 +93,10 @@ class Execution {
   /// execution has given up then.
   [[nodiscard]] int lost_peer() const { return lost_peer_; }
 
+  /// Returns the first message of another length than expected. Its peer is a rank of the collective's
+  /// communicator.
+  [[nodiscard]] const std::optional<WrongLength>& wrong_length() const { return wrong_length_; }
+
   /// Returns the state of each segment in flight.
   [[nodiscard]] virtual std::vector<SegmentState> segment_states() const { return {}; }
 
@@ -101,10 +107,14 @@ class Execution {
   void check(int code) {
     if (code != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = code;
   }
-  void forget_error() { error_ = MPI_SUCCESS; }
+  void forget_error() {
+    error_ = MPI_SUCCESS;
+    wrong_length_.reset();
+  }
   Observer* observer_ = nullptr;  // nullptr: not observed
   bool gave_up_ = false;
   int lost_peer_ = -1;  // see lost_peer()
+  std::optional<WrongLength> wrong_length_;
 
  private:
   int error_ = MPI_SUCCESS;

@@ -73,6 +73,7 @@ bool RelayedExecution::progress() {
 void RelayedExecution::go_on() {
   for (;;) {
     check(walk_.error());
+    if (!wrong_length_) wrong_length_ = walk_.wrong_length();
     if (walk_.gave_up()) return abandon();
     if (!walk_.ended()) return;
     if (segments_.walk == 1) return end();

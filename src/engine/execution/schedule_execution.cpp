@@ -415,8 +415,8 @@ bool ScheduleExecution::test_messages() {
       in_flight_ * width_,
       [&](std::size_t slot, int error, const MPI_Status* status) {
         const Transfer& transfer = transfers_[slot];
+        if (transfer.action->receives()) check_length(transfer, error, status);
         check(error);
-        if (error == MPI_SUCCESS && transfer.action->receives()) check_length(transfer, status);
         finish(flights_[slot / width_], transfer);
       },
       failure);
@@ -480,6 +480,10 @@ bool ScheduleExecution::advance_memory(Flight& flight, Transfer& transfer) {
     if (is_observed && any) observer_->reduction_ends(flight.index);
   }
   check(error);
+  if (const auto& wrong = transfer.memory.wrong_length(); wrong && !wrong_length_) {
+    wrong_length_ = wrong;
+    wrong_length_->peer = action.peer;
+  }
   if (transfer.memory.ended()) {
     --flight.in_memory;
     --flight.posted;
@@ -502,14 +506,23 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
   return all;
 }
 
-/// The library reports messages that are too long.
-void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status* status) {
-  if (has_failed() || mpi.Get_count == nullptr || transfer.count > INT_MAX) return;
+/// The library reports messages that are too long. (Without a library, the status says how long they are.)
+void ScheduleExecution::check_length(const Transfer& transfer, int error, const MPI_Status* status) {
+  const bool is_too_long = error == mpi.err_truncate && !mpi.has_library();
+  if ((error != MPI_SUCCESS && !is_too_long) || has_failed() || mpi.Get_count == nullptr ||
+      transfer.count > INT_MAX)
+    return;
   int arrived = 0;
   mpi.Get_count(status, call_.element.datatype, &arrived);
   // Programs exist whose receive counts of a collective with private lengths are larger than what is sent.
   const bool may_be_shorter = call_.walk == Walk::only && !call_.output_borders.empty() && arrived > 0;
-  if (arrived != static_cast<int>(transfer.count) && !may_be_shorter) check(mpi.err_other);
+  if (arrived == static_cast<int>(transfer.count) || may_be_shorter) return;
+  check(mpi.err_other);
+  if (arrived <= 0) return;  // so a rank tells that it has failed
+  const auto size = static_cast<std::size_t>(call_.element.size);
+  wrong_length_ = {.peer = transfer.action->peer,
+                   .expected = transfer.count * size,
+                   .arrived = static_cast<std::size_t>(arrived) * size};
 }
 
 void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {

@@ -8,10 +8,12 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/data/element.hpp"
+#include "engine/messages/wrong_length.hpp"
 #include "transport/node_memory.hpp"
 
 namespace stretto {
@@ -43,6 +45,8 @@ class MemoryTransfer {
       : memory_(&memory), lane_(lane), readers_(readers), count_(count) {}
 
   [[nodiscard]] bool ended() const { return memory_ == nullptr; }
+  /// Returns how long the message is, if that is not what was expected.
+  [[nodiscard]] const std::optional<WrongLength>& wrong_length() const { return wrong_; }
 
   /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their
   /// place. `streams`: past the caches. Returns whether anything was written. Writes an MPI error code to
@@ -68,11 +72,12 @@ class MemoryTransfer {
       // What goes on after an error is only taken, so that its writer can end.
       const std::size_t count = (piece.bytes + element.distance() - 1) / element.distance();
       const bool fits = count <= count_ - moved_ && element.span(count) == piece.bytes;
-      if (piece.has_failed || !fits) error = mpi.err_other;
+      if (piece.has_failed) error = mpi.err_other;
+      if (error == MPI_SUCCESS && !fits) error = refuse(element, piece.bytes, !piece.is_last);
       if (error == MPI_SUCCESS) {
         error = work(moved_, count, element.place(const_cast<std::byte*>(piece.data), count));
         moved_ += count;
-        if (piece.is_last && moved_ != count_) error = mpi.err_other;
+        if (piece.is_last && moved_ != count_) error = refuse(element, 0, false);
       }
       memory_->take(lane_, place_);
       if (piece.is_last) memory_ = nullptr;
@@ -81,6 +86,14 @@ class MemoryTransfer {
   }
 
  private:
+  int refuse(const Element& element, std::size_t more, bool goes_on) {
+    wrong_ = {.peer = place_,
+              .expected = element.span(count_),
+              .arrived = element.span(moved_) + more,
+              .goes_on = goes_on};
+    return mpi.err_other;
+  }
+
   [[nodiscard]] std::span<const int> readers() const {
     return readers_.empty() ? std::span(&place_, 1) : readers_;
   }
@@ -110,6 +123,7 @@ class MemoryTransfer {
   std::span<const int> readers_;  // empty: `place_`
   std::size_t count_ = 0;
   std::size_t moved_ = 0;
+  std::optional<WrongLength> wrong_;
   /// An element that goes by several lines.
   struct Parted {
     explicit Parted(std::size_t span) : bytes(span) {}

@@ -195,7 +195,9 @@ int Functions::Error_string(int error, char* text, int* length) {
   const std::string line = failure != nullptr         ? failure
                            : error == Error::no_mem   ? "there is no memory left"
                            : error == Error::truncate ? "a message is longer than its receive"
-                                                      : "error " + std::to_string(error);
+                           : error == Error::other
+                               ? "the call has failed on another rank, whose error says why"
+                               : "error " + std::to_string(error);
   std::memcpy(text, line.c_str(), line.size() + 1);
   *length = static_cast<int>(line.size());
   return MPI_SUCCESS;

@@ -148,16 +148,16 @@ class Comparison final : public Message {
   }
 
   void end_job_if(bool speaks, const std::string& what) {
-    if (speaks) {
-      complain("STRETTO_CHECK: call number " + std::to_string(sequence_) + " of a communicator of " +
-               std::to_string(all_.size()) + " ranks: " + what + "; the job ends");
-    }
+    const std::string line = "STRETTO_CHECK: call number " + std::to_string(sequence_) +
+                             " of a communicator of " + std::to_string(all_.size()) + " ranks: " + what;
+    if (mpi.fail != nullptr) return mpi.fail(line.c_str());
+    if (speaks) complain(line + "; the job ends");
     end_job(speaks);
   }
 
   [[nodiscard]] std::string name_in_world(std::size_t rank) const {
     return "rank " + std::to_string(rank) + " (" + std::to_string(state_->ranks_in_world()[rank]) +
-           " of MPI_COMM_WORLD)";
+           (mpi.has_library() ? " of MPI_COMM_WORLD)" : " of the job)");
   }
 
   std::shared_ptr<Communicator> state_;

@@ -49,6 +49,13 @@ class DirectWaiting final : public Waiting {
     return true;
   }
 
+  void look_at_length(const DirectExecution& execution) const {
+    if (const auto& wrong = execution.wrong_length()) {
+      // The call has its number already.
+      end_job_for(*wrong, rank_at(wrong->peer), describe_call(state_, traits_, spec_, state_.sequence() - 1));
+    }
+  }
+
   /// Of a call that gave up.
   [[nodiscard]] int error() const { return error_; }
 
@@ -56,6 +63,7 @@ class DirectWaiting final : public Waiting {
   /// What is to be done now and then while nothing moves. Returns false if nothing will.
   bool look_around(const DirectExecution& waits) {
     drive_library(channel_pool().comm());
+    look_at_length(waits);
     if (state_.is_revoked()) {
       error_ = Communicator::error_if_revoked;
       return false;
@@ -97,6 +105,7 @@ int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectE
     race->count(seconds_now() - began);
     MemoryTransfer::streams_in_background.store(race->winner() != Way::cached, std::memory_order_relaxed);
   }
+  if (error != MPI_SUCCESS) waiting.look_at_length(execution);
   if (looks_of_thread.count_call(traits.bytes)) drive_library(channel_pool().comm());
   if (error != DirectExecution::gave_up) return error;
   state.spoil_channel();

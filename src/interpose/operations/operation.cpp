@@ -123,6 +123,7 @@ void Operation::begin() {
       return end(error);
     }
   }
+  look_at_length();
   look_at_error();
   if (execution_->ended()) finish();
 }
@@ -157,6 +158,13 @@ void Operation::look_at_lost_peer() const {
                   describe_call(*state_, traits_, spec_, sequence_));
 }
 
+void Operation::look_at_length() const {
+  if (const auto& wrong = execution_->wrong_length()) {
+    end_job_for(*wrong, state_->ranks_in_world()[static_cast<std::size_t>(wrong->peer)],
+                describe_call(*state_, traits_, spec_, sequence_));
+  }
+}
+
 bool Operation::progress() {
   if (ended()) return false;
   const std::unique_lock guard(lock_, std::try_to_lock);
@@ -176,6 +184,7 @@ bool Operation::progress() {
     // Nobody else looks at what goes back before the end.
     if (trace_ && staging_.is_staged()) static_cast<void>(staging_.has_ended());
     look_at_lost_peer();
+    look_at_length();
     look_at_error();
     if (execution_->ended()) {
       finish();
@@ -312,14 +321,24 @@ std::string Operation::in_world(const std::vector<int>& ranks) const {
   return text;
 }
 
+int rank_at(int place) {
+  return static_cast<int>(std::ranges::find(session.memory_places, place) - session.memory_places.begin());
+}
+
 void end_job_without(int place, const std::string& call) {
-  const auto rank = std::ranges::find(session.memory_places, place) - session.memory_places.begin();
-  const std::string reason = "rank " + std::to_string(rank) + " (process " +
+  const std::string reason = "rank " + std::to_string(rank_at(place)) + " (process " +
                              std::to_string(session.memory.process(place).pid()) +
                              " of this node) has ended, and " + call + " waits for it";
   if (mpi.fail != nullptr) return mpi.fail(reason.c_str());
   complain(this_rank() + ": " + reason + "; the job ends");
   end_job(true);
+}
+
+void end_job_for(const WrongLength& wrong, int rank, const std::string& call) {
+  if (mpi.fail == nullptr) return;
+  mpi.fail(("ranks call with different lengths: in " + call + ", " + this_rank() + " " + wrong.text() +
+            " from rank " + std::to_string(rank) + " (STRETTO_CHECK=1 compares all calls)")
+               .c_str());
 }
 
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,

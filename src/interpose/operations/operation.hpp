@@ -64,6 +64,7 @@ class Operation final : public RequestedCall, public Watched {
   void begin();
   void look_at_error();
   void look_at_lost_peer() const;
+  void look_at_length() const;
   void finish();
   void begin_copies(Call& call);
   void look_at_copies();
@@ -122,9 +123,16 @@ class AwaitedCall final : public Watched {
   Operation* comparison_;
 };
 
+/// Returns the rank of MPI_COMM_WORLD that has its memory at a place of this node's.
+int rank_at(int place);
+
 /// Ends the job, since a call waits for a rank of this node that has ended. `place`: of its memory. A job
 /// without MPI fails, and this returns.
 void end_job_without(int place, const std::string& call);
+
+/// Makes a job without MPI fail, since a message is not as long as this rank expects. (With MPI, the call
+/// ends with an error.) `rank`: of MPI_COMM_WORLD, that sent it.
+void end_job_for(const WrongLength& wrong, int rank, const std::string& call);
 
 /// Returns a description for people.
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
