@@ -9,6 +9,7 @@ from stretto.bench.files import Outcome, Outputs
 from stretto.bench.report import report
 from stretto.bench.request import Request
 from stretto.bench.targets import Place, find_target, link_bound, measure
+from stretto.launch.sockets import SOCKETS
 from stretto.results.runs import EndedError, Run
 from stretto.support.console import progress_bar
 from stretto.support.interruption import INTERRUPTIONS, signal_of
@@ -20,7 +21,7 @@ def compare(request: Request, place: Place, rate: float | None, outputs: Outputs
 
     `rate`: of a node's link in bytes per second, where the user knows it.
     """
-    arguments = request.arguments()
+    arguments = request.arguments(has_library=place.mpi_name != SOCKETS)
     target = find_target(place)
     run = Run()
     watch = LoadWatch()

@@ -9,4 +9,5 @@ __all__ = [
     "output",
     "run",
     "settings",
+    "sockets",
 ]
