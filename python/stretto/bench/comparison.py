@@ -22,7 +22,7 @@ def compare(request: Request, place: Place, rate: float | None, outputs: Outputs
     `rate`: of a node's link in bytes per second, where the user knows it.
     """
     arguments = request.arguments(has_library=place.mpi_name != SOCKETS)
-    target = find_target(place)
+    target = find_target(place, may_lack_mpi=True)
     run = Run()
     watch = LoadWatch()
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from stretto.results.runs import NON_BLOCKING
 from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
-from stretto.results.runs import NON_BLOCKING
 from stretto.spec.native import NATIVE, library_name
 from stretto.support.errors import StrettoError
 
@@ -74,4 +74,6 @@ def check_forms_without_library(forms: Sequence[str]) -> None:
     """Raise StrettoError for forms that a job without MPI does not have."""
     for form in forms:
         if form != NON_BLOCKING:
-            raise StrettoError(f"--forms {form}: jobs without MPI (--mpi sockets) have {NON_BLOCKING} calls only")
+            raise StrettoError(
+                f"--forms {form}: jobs without MPI (--mpi sockets) have {NON_BLOCKING} calls only"
+            )

@@ -22,7 +22,9 @@ from stretto.support.errors import StrettoError
 
 def _short_list(algorithms: str) -> str:
     """Stretto's choice, and what competes with it on any topology."""
-    recipes = dict.fromkeys(str(_core.parse_spec(one.recipe, algorithms)) for one in _core.short_list(algorithms))
+    recipes = dict.fromkeys(
+        str(_core.parse_spec(one.recipe, algorithms)) for one in _core.short_list(algorithms)
+    )
     return ",".join(["auto", *recipes])
 
 

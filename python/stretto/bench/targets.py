@@ -180,12 +180,16 @@ class Place:
             raise StrettoError("--lab brings its own launcher; give --lab or -- LAUNCHER, not both")
 
 
-def find_target(place: Place, *, preloaded: bool = False, usual_ranks: int = 2) -> Target:
+def find_target(
+    place: Place, *, preloaded: bool = False, usual_ranks: int = 2, may_lack_mpi: bool = False
+) -> Target:
     """The target at that place, with `usual_ranks` on this machine if no number was given.
 
-    `preloaded` commands compare with an MPI library.
+    `may_lack_mpi`: whether the command also measures jobs without MPI.
     """
-    if place.mpi_name == SOCKETS and not preloaded:
+    if place.mpi_name == SOCKETS:
+        if not may_lack_mpi:
+            raise StrettoError("--mpi sockets: jobs without MPI are for stretto bench and stretto tune only")
         return sockets_target(place, usual_ranks)
     if place.launcher and place.lab_name is None:
         return own_target(place.launcher, place.mpi_name, preloaded=preloaded)

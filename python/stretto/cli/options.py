@@ -16,9 +16,7 @@ LauncherLine = Annotated[
 MpiName = Annotated[
     str | None,
     typer.Option(
-        "--mpi",
-        metavar="NAME",
-        help="openmpi, openmpi5, mpich, mpich5 or intelmpi; sockets: no MPI."
+        "--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi; sockets: no MPI."
     ),
 ]
 Ranks = Annotated[

@@ -98,7 +98,7 @@ def tune(
     )  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
     check_files([output])
-    target = find_target(place)
+    target = find_target(place, may_lack_mpi=True)
     if target.links is not None and not network:
         settings = replace(settings, network=f"tcp {target.links.rates_text}")
     with ProgressDisplay(settings.budget) as display:

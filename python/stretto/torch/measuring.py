@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the measuring program as a rank that torchrun has started, and lets it meet the others.
 
-    torchrun ... -m stretto.torch.measuring PROGRAM...
+torchrun ... -m stretto.torch.measuring PROGRAM...
 """
 
 from __future__ import annotations
