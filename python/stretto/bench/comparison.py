@@ -9,7 +9,7 @@ from stretto.bench.files import Outcome, Outputs
 from stretto.bench.report import report
 from stretto.bench.request import Request
 from stretto.bench.targets import Place, find_target, link_bound, measure
-from stretto.launch.sockets import SOCKETS
+from stretto.launch.sockets.commands import SOCKETS
 from stretto.results.runs import EndedError, Run
 from stretto.support.console import progress_bar
 from stretto.support.interruption import INTERRUPTIONS, signal_of

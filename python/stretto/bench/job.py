@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from stretto.bench.targets import OPEN_MPI_CHOICE, Target, check_library, measuring_environment
 from stretto.launch.jobs import Process
 from stretto.launch.output import ProgramOutput
-from stretto.launch.sockets import LIBRARY
+from stretto.launch.sockets.commands import LIBRARY
 from stretto.results.runs import EndedError, RefusedError, Run, parse_event, read_events
 from stretto.spec.checks import split_specs
 from stretto.spec.labels import STRETTO

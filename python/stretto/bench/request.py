@@ -53,7 +53,10 @@ class Request:
     """The part of the message that the block of rank 0 holds; None: equal blocks."""
 
     def arguments(self, *, has_library: bool = True) -> list[str]:
-        """The measuring program's arguments. `has_library`: whether the job has MPI. Raises StrettoError for options that do not fit together."""
+        """The measuring program's arguments. `has_library`: whether the job has MPI.
+
+        Raises StrettoError for options that do not fit together.
+        """
         collective = find_collective(self.collective)
         check_call(collective, self.root, self.in_place, self.skew)
         if self.test_every is not None and not self.overlap:

@@ -19,7 +19,7 @@ from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
 from stretto.launch.run import build_command, check_root, find_start, stretto_variables
 from stretto.launch.settings.tables import table_in_force
-from stretto.launch.sockets import SOCKETS, ranks_command, torchrun_command
+from stretto.launch.sockets.commands import SOCKETS, ranks_command, torchrun_command
 from stretto.results.runs import Run, read_events
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.native import NATIVE

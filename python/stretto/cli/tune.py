@@ -25,7 +25,7 @@ from stretto.cli.options import (
 )
 from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
-from stretto.launch.sockets import SOCKETS
+from stretto.launch.sockets.commands import SOCKETS
 from stretto.results.runs import BLOCKING, FORMS, NON_BLOCKING
 from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
