@@ -25,7 +25,8 @@ constexpr double longest_end = 5;      // s
 int number_of(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr)
-    throw std::runtime_error(std::string(variable) + " is not set; start this by stretto bench --mpi sockets");
+    throw std::runtime_error(std::string(variable) +
+                             " is not set; start this by stretto bench --mpi sockets");
   return std::atoi(text);
 }
 
@@ -109,7 +110,8 @@ void begin_store_job() {
   if (ranks < 2) throw std::runtime_error("a job without MPI is measured with 2 ranks or more; give --np 2");
   StoreConnection connection(number_of("STRETTO_STORE"));
   const stretto_store store = connection.functions();
-  if (stretto_begin_by_store(number_of("RANK"), ranks, &store, std::getenv("MASTER_ADDR"), longest_start) != 0)
+  if (stretto_begin_by_store(number_of("RANK"), ranks, &store, std::getenv("MASTER_ADDR"), longest_start) !=
+      0)
     throw std::runtime_error(stretto_error());
   const MpiLibrary* const own = stretto_serve_measuring_program();
   if (own == nullptr) throw std::runtime_error(stretto_error());
