@@ -14,7 +14,7 @@ SECONDS = 200
 
 
 def test_torchrun_starts_the_measuring_program() -> None:
-    launcher = [str(PYTHON), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3"]
+    launcher = [*PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3"]
     options = ["--sizes", "1KiB", "--specs", "auto,ring", "--repetitions", "2", "--json"]
     line = [str(find_command()), "bench", "allreduce", "--mpi", "sockets", *options, "--", *launcher]
     ended = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS)
