@@ -9,8 +9,8 @@ from stretto.bench.files import Outcome, Outputs
 from stretto.bench.report import report
 from stretto.bench.request import Request
 from stretto.bench.targets import Place, find_target, link_bound, measure
-from stretto.launch.sockets.commands import SOCKETS
 from stretto.results.runs import EndedError, Run
+from stretto.sockets.commands import SOCKETS
 from stretto.support.console import progress_bar
 from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.machine_load import LoadWatch

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from stretto.bench.targets import OPEN_MPI_CHOICE, Target, check_library, measuring_environment
 from stretto.launch.jobs import Process
 from stretto.launch.output import ProgramOutput
-from stretto.launch.sockets.commands import LIBRARY
 from stretto.results.runs import EndedError, RefusedError, Run, parse_event, read_events
+from stretto.sockets.commands import LIBRARY
 from stretto.spec.checks import split_specs
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE

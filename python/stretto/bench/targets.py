@@ -19,8 +19,8 @@ from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
 from stretto.launch.run import build_command, check_root, find_start, stretto_variables
 from stretto.launch.settings.tables import table_in_force
-from stretto.launch.sockets.commands import SOCKETS, ranks_command, torchrun_command
 from stretto.results.runs import Run, read_events
+from stretto.sockets.commands import SOCKETS, ranks_command, torchrun_command
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.native import NATIVE
 from stretto.support import paths

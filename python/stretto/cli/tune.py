@@ -25,8 +25,8 @@ from stretto.cli.options import (
 )
 from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
-from stretto.launch.sockets.commands import SOCKETS
 from stretto.results.runs import BLOCKING, FORMS, NON_BLOCKING
+from stretto.sockets.commands import SOCKETS
 from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError

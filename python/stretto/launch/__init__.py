@@ -9,5 +9,4 @@ __all__ = [
     "output",
     "run",
     "settings",
-    "sockets",
 ]

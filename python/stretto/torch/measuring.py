@@ -17,7 +17,7 @@ from typing import Any
 
 import torch.distributed
 
-from stretto.launch.sockets.store import VARIABLE, serve
+from stretto.sockets.store import VARIABLE, serve
 from stretto.support.errors import StrettoError
 from stretto.torch.meeting import Clock, meet
 

@@ -15,7 +15,7 @@ from stretto import _core
 from stretto.bench.request import Request
 from stretto.bench.targets import Place, find_target, measure
 from stretto.cli.main import app
-from stretto.launch.sockets.store import serve
+from stretto.sockets.store import serve
 from stretto.support.errors import StrettoError
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the ranks of a job without MPI, on this machine or in the nodes of a lab, and is their store.
 
-    python -m stretto.launch.sockets.ranks PREFIXES PROGRAM...
+    python -m stretto.sockets.ranks PREFIXES PROGRAM...
 
 `PREFIXES`: a JSON list of command lines, one for each rank, that each start what follows them.
 """
@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 
-from stretto.launch.sockets.store import VARIABLE, serve
+from stretto.sockets.store import VARIABLE, serve
 
 
 class _Values:

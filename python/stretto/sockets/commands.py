@@ -16,7 +16,7 @@ LIBRARY = "Stretto sockets "
 
 def ranks_command(prefixes: Sequence[Sequence[str]], program: Sequence[str]) -> list[str]:
     """The command line that starts a rank by each prefix: an empty one, or what enters a lab's node."""
-    return [sys.executable, "-m", "stretto.launch.sockets.ranks", json.dumps(prefixes), *program]
+    return [sys.executable, "-m", "stretto.sockets.ranks", json.dumps(prefixes), *program]
 
 
 def torchrun_command(launcher: Sequence[str], program: Sequence[str]) -> list[str]:
