@@ -20,5 +20,5 @@ def test_torchrun_starts_the_measuring_program() -> None:
     ended = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS)
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
-    assert document["library"].startswith("Stretto sockets ")
+    assert document["mpi"].startswith("Stretto sockets ")
     assert document["ppn"] == [3]
