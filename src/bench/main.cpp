@@ -21,6 +21,7 @@
 #include "bench/cases/options.hpp"
 #include "bench/cases/pattern.hpp"
 #include "bench/library/program.hpp"
+#include "bench/library/store_job.hpp"
 #include "bench/measure/budget.hpp"
 #include "bench/measure/measure.hpp"
 #include "bench/output/report.hpp"
@@ -103,6 +104,11 @@ bool serve(const Options& usual, const Placement& placement, Job& job) {
   return correct;
 }
 
+int complain(const std::string& reason) {
+  std::cerr << "stretto-bench: " << reason << std::endl;
+  return 2;
+}
+
 }  // namespace
 
 /// Runs it all and returns the exit status. program/main.cpp calls it.
@@ -114,16 +120,23 @@ extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char*
   } catch (const std::invalid_argument&) {
     wrong = std::current_exception();
   }
-  if (const std::string error = load_mpi(); !error.empty()) {
-    std::cerr << "stretto-bench: " << error << std::endl;
-    return 2;
-  }
-  // As Stretto does for a program whose symbols include non-blocking collectives. Here they are found at
-  // run time.
-  const int wanted = options.only_blocking() ? mpi.thread_single : mpi.thread_multiple;
+  const bool has_library = std::string_view(argv[0]) != "sockets";
+  int wanted = mpi.thread_single;
   int provided = mpi.thread_single;
-  MPI_Init_thread(&argc, &argv, wanted, &provided);
-  load_mpi();
+  if (has_library) {
+    if (const std::string error = load_mpi(); !error.empty()) return complain(error);
+    // As Stretto does for a program whose symbols include non-blocking collectives. Here they are found at
+    // run time.
+    wanted = options.only_blocking() ? mpi.thread_single : mpi.thread_multiple;
+    MPI_Init_thread(&argc, &argv, wanted, &provided);
+    load_mpi();
+  } else {
+    try {
+      begin_store_job();
+    } catch (const std::runtime_error& error) {
+      return complain(error.what());
+    }
+  }
   mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);
   const Placement placement = find_placement();
   int status = 1;
@@ -150,6 +163,10 @@ extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char*
     std::this_thread::sleep_for(std::chrono::seconds(1));
     mpi.Abort(mpi.comm_world, 2);
   }
-  MPI_Finalize();
+  if (has_library) {
+    MPI_Finalize();
+  } else {
+    end_store_job();
+  }
   return status;
 }

@@ -49,7 +49,7 @@ CPP_ROOMS = (
 )
 
 PYTHON_ROOMS = (
-    *("support", "spec", "results", "plots", "model", "launch", "lab", "doctor"),
+    *("support", "spec", "results", "plots", "model", "launch", "sockets", "lab", "doctor"),
     *("autoload", "torch", "workers"),
     *("bench", "simulate", "calibrate", "tune", "study", "regret", "predict", "trace", "training"),
     *("replay", "reproduce", "show", "report", "advise", "cli"),

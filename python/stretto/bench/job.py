@@ -6,12 +6,16 @@ from __future__ import annotations
 import contextlib
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stretto.bench.targets import OPEN_MPI_CHOICE, Target, check_library, measuring_environment
 from stretto.launch.jobs import Process
 from stretto.launch.output import ProgramOutput
 from stretto.results.runs import EndedError, RefusedError, Run, parse_event, read_events
+from stretto.sockets.commands import LIBRARY
+from stretto.spec.checks import split_specs
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
 from stretto.support import paths
 
 # Launchers are slow on large machines.
@@ -62,8 +66,21 @@ class MeasuringJob:
         Raises RefusedError if it cannot be measured, and EndedError if the job has ended, or prints nothing
         for `most_silence` seconds.
         """
-        self._write(" ".join(words))
-        return read_events(self._lines(most_silence), progress)
+        if self.has_library:
+            self._write(" ".join(words))
+            return read_events(self._lines(most_silence), progress)
+        # Stretto's own choice is what others are compared with where there is no MPI default.
+        specs = words.index("--specs") + 1
+        wanted = [STRETTO if spec == NATIVE else spec for spec in split_specs(words[specs])]
+        self._write(" ".join([*words[:specs], ",".join(dict.fromkeys(wanted)), *words[specs + 1 :]]))
+        run = read_events(self._lines(most_silence), progress)
+        run.series = [replace(one, spec=NATIVE if one.spec == STRETTO else one.spec) for one in run.series]
+        return run
+
+    @property
+    def has_library(self) -> bool:
+        """Whether the job has an MPI library, so that `native` is its default."""
+        return not self.ready.library.startswith(LIBRARY)
 
     def end(self) -> None:
         """Ask the job to end. If it does not, the end of the block ends it."""

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from stretto.results.runs import NON_BLOCKING
 from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
-from stretto.spec.native import library_name
+from stretto.spec.native import NATIVE, library_name
 from stretto.support.errors import StrettoError
 
 
@@ -59,3 +61,19 @@ def parse_specs(text: str, collective: Collective) -> list[str]:
         if library_name(spec) is None:
             check_spec(collective.algorithms, spec)
     return specs
+
+
+def check_without_library(specs: Sequence[str]) -> None:
+    """Raise StrettoError if a spec leaves calls to an MPI library."""
+    for spec in specs:
+        if spec.startswith(NATIVE):
+            raise StrettoError(f"--specs {spec}: a job without MPI (--mpi sockets) has no MPI library")
+
+
+def check_forms_without_library(forms: Sequence[str]) -> None:
+    """Raise StrettoError for forms that a job without MPI does not have."""
+    for form in forms:
+        if form != NON_BLOCKING:
+            raise StrettoError(
+                f"--forms {form}: jobs without MPI (--mpi sockets) have {NON_BLOCKING} calls only"
+            )

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from stretto.lab import jobs as lab_jobs
-from stretto.lab.cluster import Lab
+from stretto.lab.cluster import INTERFACE, Lab
 from stretto.lab.links import Links
 from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
 from stretto.launch.run import build_command, check_root, find_start, stretto_variables
 from stretto.launch.settings.tables import table_in_force
 from stretto.results.runs import Run, read_events
+from stretto.sockets.commands import SOCKETS, ranks_command, torchrun_command
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.native import NATIVE
 from stretto.support import paths
@@ -60,6 +61,11 @@ class Target:
     """The MPI that ranks must have, if one was named."""
     links: Links | None = None
     """The links of the lab; None if it is no lab, so nodes are machines of their own."""
+
+    @property
+    def has_library(self) -> bool:
+        """Whether it has an MPI library, so that there is `native`."""
+        return self.abi != SOCKETS
 
 
 def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
@@ -125,6 +131,37 @@ def lab_target(
     return Target(install.flavor.abi, start, links.common_rate, install.flavor, links)
 
 
+def sockets_target(place: Place, usual_ranks: int) -> Target:
+    """The target of a job without MPI."""
+    links = None
+    environment: dict[str, str] = {}
+    if place.launcher:
+
+        def line(program: list[str]) -> list[str]:
+            return torchrun_command(place.launcher, program)
+    elif place.lab_name is not None:
+        lab = Lab(place.lab_name)
+        state = lab.require()
+        links = state.links
+        ranks = lab_jobs.Job([], ppn=place.ppn, np=place.ranks).ranks(len(state.hosts))
+        environment["STRETTO_INTERFACE"] = INTERFACE
+        prefixes = [lab.enter(state.hosts[rank // place.ppn], []) for rank in range(ranks)]
+
+        def line(program: list[str]) -> list[str]:
+            return ranks_command(prefixes, program)
+    else:
+        environment["MASTER_ADDR"] = "127.0.0.1"
+        here: list[list[str]] = [[] for _ in range(place.ranks or usual_ranks)]
+
+        def line(program: list[str]) -> list[str]:
+            return ranks_command(here, program)
+
+    def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
+        return jobs.start(line(program), environment, stdin=stdin)
+
+    return Target(SOCKETS, start, links.common_rate if links else None, links=links)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the options of a command say that a job runs: by the user's launcher, on the lab, or here."""
@@ -143,8 +180,17 @@ class Place:
             raise StrettoError("--lab brings its own launcher; give --lab or -- LAUNCHER, not both")
 
 
-def find_target(place: Place, *, preloaded: bool = False, usual_ranks: int = 2) -> Target:
-    """The target at that place, with `usual_ranks` on this machine if no number was given."""
+def find_target(
+    place: Place, *, preloaded: bool = False, usual_ranks: int = 2, may_lack_mpi: bool = False
+) -> Target:
+    """The target at that place, with `usual_ranks` on this machine if no number was given.
+
+    `may_lack_mpi`: whether the command also measures jobs without MPI.
+    """
+    if place.mpi_name == SOCKETS:
+        if not may_lack_mpi:
+            raise StrettoError("--mpi sockets: jobs without MPI are for stretto bench and stretto tune only")
+        return sockets_target(place, usual_ranks)
     if place.launcher and place.lab_name is None:
         return own_target(place.launcher, place.mpi_name, preloaded=preloaded)
     name = place.mpi_name or mpi.usual_name()

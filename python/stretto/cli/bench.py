@@ -40,9 +40,11 @@ def bench(
         str,
         typer.Option(
             help="Specs with commas between: 'native,auto,smp(ring):segments=4'. native is the MPI default, "
-            "'native(ring)' the MPI library's own algorithm of that name."
+            "'native(ring)' the MPI library's own algorithm of that name. Default: native,auto; with "
+            "--mpi sockets, auto and the short list.",
+            show_default=False,
         ),
-    ] = "native,auto",
+    ] = "",
     forms: Annotated[
         str,
         typer.Option(

@@ -14,7 +14,10 @@ LauncherLine = Annotated[
     typer.Argument(metavar="-- LAUNCHER", help="Your own launcher with its options: -- mpirun -np 8"),
 ]
 MpiName = Annotated[
-    str | None, typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi.")
+    str | None,
+    typer.Option(
+        "--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi; sockets: no MPI."
+    ),
 ]
 Ranks = Annotated[
     int | None,

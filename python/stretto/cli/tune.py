@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.bench.options import ElementType
+from stretto.bench.options import ElementType, check_forms_without_library
 from stretto.bench.targets import Place, find_target
 from stretto.cli.options import (
     Element,
@@ -25,7 +25,8 @@ from stretto.cli.options import (
 )
 from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
-from stretto.results.runs import BLOCKING, FORMS
+from stretto.results.runs import BLOCKING, FORMS, NON_BLOCKING
+from stretto.sockets.commands import SOCKETS
 from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
@@ -43,8 +44,13 @@ def tune(
         str, typer.Option(help=f"Comma-separated list of {', '.join(sized_collectives())}.")
     ] = "allreduce",
     forms: Annotated[
-        str, typer.Option(help="Comma-separated list of blocking, non-blocking and persistent.")
-    ] = BLOCKING,
+        str,
+        typer.Option(
+            help="Comma-separated list of blocking, non-blocking and persistent. Default: blocking; with "
+            "--mpi sockets, non-blocking: all calls of jobs without MPI are.",
+            show_default=False,
+        ),
+    ] = "",
     budget: Annotated[str, typer.Option(metavar="TIME", help="Time for the whole tuning: 5m, 90s.")] = "5m",
     sizes: Annotated[
         str,
@@ -82,13 +88,17 @@ def tune(
 ) -> None:
     """Measure which spec is fastest at which size, compared with the MPI default, and write a table."""
     place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
+    without_library = mpi_name == SOCKETS
+    kinds = parse_kinds(collectives, forms or (NON_BLOCKING if without_library else BLOCKING))
+    if without_library:
+        check_forms_without_library([kind.form for kind in kinds])
     settings = Settings(
-        parse_kinds(collectives, forms), parse_sizes(sizes), parse_seconds(budget), element.value, network,
+        kinds, parse_sizes(sizes), parse_seconds(budget), element.value, network,
         machine, output, resume,
     )  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
     check_files([output])
-    target = find_target(place)
+    target = find_target(place, may_lack_mpi=True)
     if target.links is not None and not network:
         settings = replace(settings, network=f"tcp {target.links.rates_text}")
     with ProgressDisplay(settings.budget) as display:

@@ -23,6 +23,8 @@ from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
 from stretto.tune.table import Json, geometric_mean_gain, rule_text
 
+# What stands in place of the MPI default where there is no MPI library.
+_RULE_LABEL = "built-in rule"
 _MEAN_FROM, _MEAN_TO = 256 << 10, 16 << 20
 
 
@@ -66,8 +68,9 @@ class ProgressDisplay:
 
 def print_summary(tuning: Tuning, rate: float | None) -> None:
     """Print the choices of each kind of call; `rate`: of a node's link, if the user gave one."""
+    baseline = NATIVE_LABEL if tuning.target.has_library else _RULE_LABEL
     tables = {
-        kind.name: _choice_table(kind, found.sorted(), _bound(tuning, kind, rate))
+        kind.name: _choice_table(kind, found.sorted(), _bound(tuning, kind, rate), baseline)
         for kind in tuning.settings.kinds
         if (found := tuning.findings.get(kind.name)) and found.choices
     }
@@ -139,9 +142,9 @@ def _bound(tuning: Tuning, kind: CallKind, rate: float | None) -> LinkBound | No
     return LinkBound.for_lab(tuning.target.rate, collective, ppn) if tuning.target.rate is not None else None
 
 
-def _choice_table(kind: CallKind, choices: list[Choice], bound: LinkBound | None) -> Table:
+def _choice_table(kind: CallKind, choices: list[Choice], bound: LinkBound | None, baseline: str) -> Table:
     table = Table(title=kind.name, title_justify="left", box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for column in ("size", NATIVE_LABEL, "choice", "time", "gain (95 %)", *(["of bound"] if bound else [])):
+    for column in ("size", baseline, "choice", "time", "gain (95 %)", *(["of bound"] if bound else [])):
         table.add_column(column, justify="left" if column == "choice" else "right")
     for choice in choices:
         part = _bound_share(choice, bound)
@@ -151,7 +154,7 @@ def _choice_table(kind: CallKind, choices: list[Choice], bound: LinkBound | None
         table.add_row(
             format_bytes(choice.size),
             _time(choice.native.median),
-            choice.spec,
+            baseline if is_native and baseline != NATIVE_LABEL else choice.spec,
             "" if is_native else _time(choice.seconds.median),
             "" if is_native else gain,
             *([share] if bound else []),

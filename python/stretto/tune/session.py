@@ -152,18 +152,27 @@ class Tuning:
     ) -> Search:
         names = self.ready.names_of(kind.collective, kind.form)
         topology = "ppn=" + "+".join(map(str, self.ready.ppn))
-        everywhere = Candidates(kind.collective, topology, () if self.ready.by_launch else names)
+        has_library = self.target.has_library
+        everywhere = Candidates(
+            kind.collective, topology, () if self.ready.by_launch else names, cuts_native=has_library
+        )
         candidates: Callable[[int], list[str]] = everywhere.all
+        rule = functools.partial(_core.choose, kind.name, topology=parse_topology(topology))
         if self.ready.by_launch and names:
             by_size = self._audition(bench, launches, kind, names, until)
 
             def candidates(size: int) -> list[str]:
                 return replace(everywhere, library=_nearest(by_size, size)[:_AUDITIONED]).all(size)
 
+        if not has_library:
+            # The rule is what all are compared with.
+            def candidates(size: int) -> list[str]:
+                return [spec for spec in everywhere.all(size) if spec != rule(size)]
+
         return Search(
             bench, kind,
             candidates=candidates, variants=everywhere.variants, until=until,
-            rule=functools.partial(_core.choose, kind.name, topology=parse_topology(topology)),
+            rule=rule if has_library else lambda _size: NATIVE,
             predict=self._prediction(topology), report=self._display.report,
             chosen=lambda choice: journal.chosen(kind.name, choice),
             findings=self.findings[kind.name], times=recorded.times.get(kind.name),
@@ -271,7 +280,7 @@ class Tuning:
             "budget": self.settings.budget,
             "load": load.to_json(),
         }
-        choices = {call: found.sorted() for call, found in self.findings.items()}
+        choices = {call: self._with_rule(call, found.sorted()) for call, found in self.findings.items()}
         shape = Shape.of(self.ready.ppn)
         tuned = Tuned(
             mpi, self.settings.network, shape, choices, self.remarks, about,
@@ -282,8 +291,18 @@ class Tuning:
         _core.read_table(text)  # a table that the library cannot read is never written
         write_atomically(self.path, text)
 
+    def _with_rule(self, call: str, choices: list[Choice]) -> list[Choice]:
+        """The choices, with the rule's spec in place of `native` if there is no MPI library."""
+        if self.target.has_library:
+            return choices
+        where = parse_topology("ppn=" + "+".join(map(str, self.ready.ppn)))
+        return [
+            replace(one, spec=_core.choose(call, one.size, topology=where)) if one.spec == NATIVE else one
+            for one in choices
+        ]
+
     def _modelled(self, shape: Shape, choices: Mapping[str, list[Choice]]) -> list[Json]:
-        if self._model is None:
+        if self._model is None or not self.target.has_library:
             return []
         return modelled_shapes(self._model, shape, self.settings.kinds, choices)
 

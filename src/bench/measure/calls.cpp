@@ -23,6 +23,11 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
   if (form == Form::persistent) name += "_init";
   const std::string by_spec = "stretto_" + name;
   name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  if (!mpi.has_library() && (is_native || form != Form::non_blocking)) {
+    throw std::invalid_argument(is_native ? "spec " + spec + ": a job without MPI has no MPI library"
+                                          : "--forms " + std::string(name_of(form)) +
+                                                ": a job without MPI has non-blocking calls only");
+  }
   void* found = nullptr;
   if (is_native) {
     found = mpi_symbol(("PMPI_" + name).c_str());

@@ -74,6 +74,9 @@ bool load_library(Interface interface) {
   return std::ranges::any_of(names, open_globally);
 }
 
+/// In place of the interface: the job has no MPI library.
+constexpr std::string_view without_mpi = "sockets";
+
 int fail(const std::string& reason) {
   std::fprintf(stderr, "stretto-bench: %s\n", reason.c_str());
   return 2;
@@ -94,16 +97,19 @@ std::optional<Interface> find_interface(std::string_view name) {
 }
 
 int start(int count, char** words) {
-  const std::optional<Interface> interface = find_interface(count < 2 ? "" : words[1]);
-  if (!interface) return fail("the first argument names the binary interface: openmpi, mpich or abi");
-  if (!load_library(*interface)) {
+  const std::string_view named = count < 2 ? "" : words[1];
+  const std::optional<Interface> interface = find_interface(named);
+  if (!interface && named != without_mpi)
+    return fail("the first argument names the binary interface: openmpi, mpich or abi; or it is sockets");
+  if (interface && !load_library(*interface)) {
     std::string names;
     for (const std::string& name : names_of_library(*interface))
       names += (names.empty() ? "" : " or ") + name;
     return fail(names + " was not found; add the folder of your MPI library to LD_LIBRARY_PATH");
   }
   const std::string path = path_of_rest();
-  void* rest = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Without MPI, functions that are never called are nowhere.
+  void* rest = dlopen(path.c_str(), (interface ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
   if (rest == nullptr) return fail(dlerror());
   auto* const run = reinterpret_cast<int (*)(int, char**)>(dlsym(rest, "stretto_bench_main"));
   return run == nullptr ? fail(path + " is not of this version; install Stretto again")

@@ -132,6 +132,12 @@ int Functions::Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Com
   return run(std::make_unique<TreeCall>(*comm, Kind::bcast, root, bytes_of(data, count, type)));
 }
 
+int Functions::Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                      MPI_Request* request) {
+  return start(std::make_unique<TreeCall>(*comm, Kind::bcast, root, bytes_of(data, count, type)), comm,
+               request);
+}
+
 int Functions::Allgather(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
                          MPI_Datatype /*its*/, MPI_Comm comm) {
   return run(gather_to_all(input, count, type, output, comm));

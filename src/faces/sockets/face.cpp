@@ -22,10 +22,9 @@ Job* job = nullptr;
 namespace {
 
 /// Functions that the core calls only for what the program can do by MPI alone.
-constexpr std::array<std::string_view, 18> unserved{"Iallgather",
+constexpr std::array<std::string_view, 17> unserved{"Iallgather",
                                                     "Ialltoall",
                                                     "Ibarrier",
-                                                    "Ibcast",
                                                     "Improbe",
                                                     "Imrecv",
                                                     "Ireduce",

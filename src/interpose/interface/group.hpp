@@ -89,6 +89,9 @@ enum class Network : std::uint8_t { none, of_library, sockets };
 /// Returns whether it may be this one: a process never changes it.
 bool use_network(Network network);
 
+/// Prepares a communicator that is made to be used for long. Collective over its ranks.
+void come_into_use(MPI_Comm comm);
+
 /// To be called when a work was given up, so that MPI cannot be finalized.
 void note_lost_work();
 

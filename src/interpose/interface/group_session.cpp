@@ -141,6 +141,13 @@ bool use_network(Network network) {
   return used.compare_exchange_strong(before, network) || before == network;
 }
 
+void come_into_use(MPI_Comm comm) {
+  std::shared_ptr<Communicator> state;
+  if (session.active) find_communicator(comm, state);
+  if (state != nullptr && state->is_young()) state->come_of_age();
+  if (state != nullptr && !mpi.has_library()) model_calls(*state, comm);
+}
+
 void note_lost_work() {
   has_lost_work = true;
 }
@@ -207,11 +214,7 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
       mpi.Comm_rank(group->comm, &group->rank);
       mpi.Comm_size(group->comm, &group->size);
       group->held = std::make_shared<GroupCommunicator>(group->comm);
-      // It is made to be used for long.
-      std::shared_ptr<Communicator> state;
-      if (session.active) find_communicator(group->comm, state);
-      if (state != nullptr && state->is_young()) state->come_of_age();
-      if (state != nullptr && !mpi.has_library()) model_calls(*state, group->comm);
+      come_into_use(group->comm);
       return group;
     }
     delete group;
