@@ -168,7 +168,7 @@ bool DirectExecution::advance(const Step& step, Progress& progress) {
           return accept(step, first, count, data);
         },
         error);
-    if (!wrong_length_) wrong_length_ = progress.transfer.wrong_length();
+    if (error != MPI_SUCCESS && !wrong_length_) wrong_length_ = progress.transfer.wrong_length();
   }
   check(error);
   progress.has_ended = progress.transfer.ended();
