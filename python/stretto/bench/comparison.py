@@ -10,7 +10,6 @@ from stretto.bench.report import report
 from stretto.bench.request import Request
 from stretto.bench.targets import Place, find_target, link_bound, measure
 from stretto.results.runs import EndedError, Run
-from stretto.sockets.commands import SOCKETS
 from stretto.support.console import progress_bar
 from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.machine_load import LoadWatch
@@ -21,7 +20,7 @@ def compare(request: Request, place: Place, rate: float | None, outputs: Outputs
 
     `rate`: of a node's link in bytes per second, where the user knows it.
     """
-    arguments = request.arguments(has_library=place.mpi_name != SOCKETS)
+    arguments = request.arguments(has_library=place.has_library)
     target = find_target(place, may_lack_mpi=True)
     run = Run()
     watch = LoadWatch()

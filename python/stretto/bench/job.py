@@ -12,7 +12,6 @@ from stretto.bench.targets import OPEN_MPI_CHOICE, Target, check_library, measur
 from stretto.launch.jobs import Process
 from stretto.launch.output import ProgramOutput
 from stretto.results.runs import EndedError, RefusedError, Run, parse_event, read_events
-from stretto.sockets.commands import LIBRARY
 from stretto.spec.checks import split_specs
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
@@ -48,8 +47,9 @@ class Ready:
 class MeasuringJob:
     """One job, as long as the block of `measuring_job` lasts."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, *, has_library: bool = True) -> None:
         self._process = process
+        self._has_library = has_library
         self._output = ProgramOutput(process)
         for line in self._lines(_START_SECONDS):
             event = parse_event(line)
@@ -66,7 +66,7 @@ class MeasuringJob:
         Raises RefusedError if it cannot be measured, and EndedError if the job has ended, or prints nothing
         for `most_silence` seconds.
         """
-        if self.has_library:
+        if self._has_library:
             self._write(" ".join(words))
             return read_events(self._lines(most_silence), progress)
         # Stretto's own choice is what others are compared with where there is no MPI default.
@@ -76,11 +76,6 @@ class MeasuringJob:
         run = read_events(self._lines(most_silence), progress)
         run.series = [replace(one, spec=NATIVE if one.spec == STRETTO else one.spec) for one in run.series]
         return run
-
-    @property
-    def has_library(self) -> bool:
-        """Whether the job has an MPI library, so that `native` is its default."""
-        return not self.ready.library.startswith(LIBRARY)
 
     def end(self) -> None:
         """Ask the job to end. If it does not, the end of the block ends it."""
@@ -119,7 +114,7 @@ def measuring_job(
         target.start(program, stdin=subprocess.PIPE) as process,
     ):
         try:
-            job = MeasuringJob(process)
+            job = MeasuringJob(process, has_library=target.has_library)
             check_library(job.ready.library, target)
             yield job
             job.end()

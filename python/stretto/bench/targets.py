@@ -179,6 +179,11 @@ class Place:
         if self.launcher and self.lab_name is not None:
             raise StrettoError("--lab brings its own launcher; give --lab or -- LAUNCHER, not both")
 
+    @property
+    def has_library(self) -> bool:
+        """Whether jobs there have an MPI library."""
+        return self.mpi_name != SOCKETS
+
 
 def find_target(
     place: Place, *, preloaded: bool = False, usual_ranks: int = 2, may_lack_mpi: bool = False
@@ -187,7 +192,7 @@ def find_target(
 
     `may_lack_mpi`: whether the command also measures jobs without MPI.
     """
-    if place.mpi_name == SOCKETS:
+    if not place.has_library:
         if not may_lack_mpi:
             raise StrettoError("--mpi sockets: jobs without MPI are for stretto bench and stretto tune only")
         return sockets_target(place, usual_ranks)

@@ -26,7 +26,6 @@ from stretto.cli.options import (
 from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.results.runs import BLOCKING, FORMS, NON_BLOCKING
-from stretto.sockets.commands import SOCKETS
 from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
@@ -88,9 +87,8 @@ def tune(
 ) -> None:
     """Measure which spec is fastest at which size, compared with the MPI default, and write a table."""
     place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
-    without_library = mpi_name == SOCKETS
-    kinds = parse_kinds(collectives, forms or (NON_BLOCKING if without_library else BLOCKING))
-    if without_library:
+    kinds = parse_kinds(collectives, forms or (BLOCKING if place.has_library else NON_BLOCKING))
+    if not place.has_library:
         check_forms_without_library([kind.form for kind in kinds])
     settings = Settings(
         kinds, parse_sizes(sizes), parse_seconds(budget), element.value, network,
