@@ -10,8 +10,8 @@
 //   LIBRARY_BEGINS   the library has begun MPI
 //   LIBRARY_ENDS     the library ends it
 //
-// If all was right, rank 0 makes the file $DONE, before MPI_Finalize: the launcher of MPICH 5 may end what
-// goes on behind it.
+// If all was right, rank 0 makes the file $DONE, before MPI_Finalize: the launcher of MPICH 5 may kill
+// what goes on behind it.
 #include <mpi.h>
 
 #include <cstdio>
@@ -31,7 +31,12 @@ namespace {
     for (int turn = 0; turn < 40; ++turn) {
       std::vector<int> elements(static_cast<std::size_t>(count), rank + turn);
       MPI_Allreduce(MPI_IN_PLACE, elements.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-      right = right && elements.back() == ranks * (ranks - 1) / 2 + ranks * turn;
+      const int expected = ranks * (ranks - 1) / 2 + ranks * turn;
+      if (elements.back() != expected) {
+        std::fprintf(stderr, "rank %d: sum %d of %d elements: %d, not %d\n", rank, turn, count,
+                     elements.back(), expected);
+        right = false;
+      }
       MPI_Bcast(elements.data(), count, MPI_INT, 0, MPI_COMM_WORLD);
       MPI_Request request{};
       MPI_Iallreduce(MPI_IN_PLACE, elements.data(), count, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);

@@ -30,6 +30,9 @@ PARTS = {
         ["-DLIBRARY_BEGINS", "-DLIBRARY_ENDS"],
     ),
 }
+# MPICH 5 tells its launcher in an exit handler that a rank has ended. If a rank calls MPI behind that handler,
+# the launcher may hear nothing, and kills what is left when the first rank has gone: without Stretto too.
+KILLED_BY_LAUNCHER = 9
 # Of which some end at once only where nothing is kept of earlier jobs.
 JOBS = 3
 
@@ -88,8 +91,9 @@ def test_mpi_5_in(part: str, tmp_path: Path) -> None:
             text=True,
             timeout=100,
         )
-        assert ran.returncode == 0, ran.stderr
-        assert done(tmp_path, job).exists(), ran.stderr
+        told = ran.stdout + ran.stderr
+        assert ran.returncode in {0, KILLED_BY_LAUNCHER}, told
+        assert done(tmp_path, job).exists(), told
 
 
 @pytest.mark.parametrize(
