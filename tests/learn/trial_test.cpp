@@ -122,6 +122,22 @@ TEST(Trial, OneLateTurnDoesNotEndADuel) {
   EXPECT_EQ(fight(Trial(policies::duel_with_native), seconds).verdict, challenger);
 }
 
+TEST(Trial, AFastFirstCallDoesNotEndADuel) {
+  // An emulated link passes at once what it has saved up, so the first calls are fast, whoever makes them.
+  for (const Side first : {Side::defender, Side::challenger}) {
+    const Fought fought = fight(Trial(policies::duel, first), [](bool by_challenger, int n) {
+      const double usual = by_challenger ? 0.0024 : 0.0053;
+      return n == 0 ? 0.0015 : usual;
+    });
+    EXPECT_EQ(fought.verdict, challenger);
+  }
+  const Fought slow = fight(Trial(policies::duel, Side::challenger), [](bool by_challenger, int n) {
+    const double usual = by_challenger ? 0.0024 : 0.0053;
+    return n == 0 && !by_challenger ? 0.0015 : usual;
+  });
+  EXPECT_EQ(slow.verdict, challenger);
+}
+
 TEST(Trial, WithoutAnAgreementTheDefenderGoesOn) {
   Trial duel(policies::duel);
   while (!duel.wants_agreement()) duel.count(0.01);

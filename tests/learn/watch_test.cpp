@@ -61,6 +61,16 @@ TEST(Watch, OnlyCallsOfOneSizeAreCompared) {
   EXPECT_EQ(watch.expected(1024), 0);
 }
 
+TEST(Watch, ASurpriseThatWasNoneIsTheLastOne) {
+  Watch watch;
+  watch.expect(0.01, 1024);
+  EXPECT_TRUE(watch.is_surprised_by(0.02, 1024));
+  EXPECT_EQ(watch.look(recent_of(watch, 0.01)), as_usual);
+  EXPECT_FALSE(watch.is_surprised_by(0.02, 1024));
+  watch.expect(0.01, 1024);
+  EXPECT_TRUE(watch.is_surprised_by(0.02, 1024));
+}
+
 TEST(Watch, ACallOfARematchMaySurprise) {
   Watch watch;
   EXPECT_FALSE(watch.is_surprised_by(0.02, 1024));

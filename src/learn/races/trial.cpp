@@ -173,7 +173,8 @@ Trial::Verdict Trial::judge() const {
   const double at_best = compare(best_of, best_of);
   const bool is_short = usual < short_seconds && stage().loses_above_if_short > 0;
   const double most = is_short ? stage().loses_above_if_short : stage().loses_above;
-  return at_best > most && (is_single || now > most) ? Verdict::defender : otherwise;
+  // What sets things up may be fast, too: a link that was idle passes bytes at once.
+  return at_best > most && now > (is_single ? 1 : most) ? Verdict::defender : otherwise;
 }
 
 double Trial::lost() const {
@@ -184,7 +185,8 @@ double Trial::lost() const {
 }
 
 double Trial::lost_after_next_stage() const {
-  const double excess = best_of(of(Side::challenger).turns) - best_of(of(Side::defender).turns);
+  const double excess = std::min(best_of(of(Side::challenger).turns) - best_of(of(Side::defender).turns),
+                                 time_of(Side::challenger) - time_of(Side::defender));
   double calls = 0;
   for (std::size_t turn = 0; turn < stage().turns.size(); ++turn) {
     if (side_of(turn) == Side::challenger) calls += stage().calls;

@@ -93,7 +93,7 @@ class Trial {
   /// The seconds by which the challenger's calls were slower than as many of the defender's. What its first
   /// call sets up is not counted, nor are ranks that come late.
   [[nodiscard]] double lost() const;
-  /// The same after another stage, if the challenger goes on like its best turn.
+  /// The same after another stage, if the sides go on like their best turns, or as usual if that is less.
   [[nodiscard]] double lost_after_next_stage() const;
   /// What the calls of the side that has lost cost, in calls by the other one.
   [[nodiscard]] double calls_lost(Side loser) const;

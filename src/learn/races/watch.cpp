@@ -17,6 +17,7 @@ constexpr std::uint64_t most_others = 64;
 void Watch::expect(double seconds, std::size_t bytes) {
   reference_ = seconds;
   bytes_ = bytes;
+  was_surprised_ = false;
 }
 
 void Watch::forget() {
@@ -57,10 +58,10 @@ Watch::Finding Watch::look(const Recent& agreed) {
 }
 
 bool Watch::is_surprised_by(double seconds, std::size_t bytes) {
-  if (!(reference_ > 0) || bytes != bytes_ || !(seconds > 0)) return false;
-  const bool is_other = seconds > other_regime * reference_ || reference_ > other_regime * seconds;
-  if (is_other) strikes_ = 1;
-  return is_other;
+  if (was_surprised_ || !(reference_ > 0) || bytes != bytes_ || !(seconds > 0)) return false;
+  was_surprised_ = seconds > other_regime * reference_ || reference_ > other_regime * seconds;
+  if (was_surprised_) strikes_ = 1;
+  return was_surprised_;
 }
 
 }  // namespace stretto

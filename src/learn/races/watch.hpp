@@ -34,6 +34,8 @@ class Watch {
   /// Compares the recent calls of the slowest rank with what is expected, or takes them for that.
   Finding look(const Recent& agreed);
   /// Whether a single call of so many bytes takes another time than expected. If so, the next look decides.
+  /// That happens once for what is expected: if the look finds calls as usual, single calls between others
+  /// are no measure here. On a slow link they meet what the call before has left in it.
   bool is_surprised_by(double seconds, std::size_t bytes);
   [[nodiscard]] bool is_suspicious() const { return strikes_ > 0; }
   /// The seconds that are expected of a call of so many bytes; 0: nothing is.
@@ -42,6 +44,7 @@ class Watch {
  private:
   double reference_ = 0;
   int strikes_ = 0;
+  bool was_surprised_ = false;
   std::array<double, window> times_{};
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;   // 0: those of the next call
