@@ -157,7 +157,7 @@ TEST(LearnerFaults, AfterAChangeOfTheNetworkTheChoiceIsRightWithinFiftyCalls) {
     int jobs = 0;
     int late = 0;
     // Anywhere between two agreements, and before, in and after a rematch.
-    for (int first = 60; first < 1100; first += first == 300 ? 700 : 1) {
+    for (int first = 80; first < 1100; first += first == 300 ? 700 : 1) {
       const Clock clock = noisy_clock(static_cast<unsigned>(first), 0.03);
       Job job(before);
       job.call(first, clock);

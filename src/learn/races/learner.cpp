@@ -33,6 +33,10 @@ constexpr double at_least = 1.03;
 constexpr double least_on_trust = 0.002;
 /// What `native` may take in place of such a call, if nothing is known of it.
 constexpr double native_may_take = 7;
+/// A winner whose calls in a row take so much longer than the loser took has won by what links had saved up.
+constexpr double slower_in_a_row = 1.1;
+/// In doubt the winner of a duel stays, as there.
+constexpr double worth_a_change = 0.97;
 /// The share of the time of all calls that rematches may lose.
 constexpr double share_of_rematches = 0.008;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
@@ -182,38 +186,122 @@ void Learner::end_duel(bool challenger_won) {
   count_won();
   const Trial& trial = duel_->trial;
   const std::size_t challenger = duel_->challenger;
-  const double ratio = challenger_won && trial.ratio() > 0 ? 1 / trial.ratio() : trial.ratio();
+  const std::size_t winner = challenger_won ? challenger : incumbent_;
   const std::size_t loser = challenger_won ? incumbent_ : challenger;
-  if (challenger_won) incumbent_ = challenger;
+  const double ratio = challenger_won && trial.ratio() > 0 ? 1 / trial.ratio() : trial.ratio();
+  const double seconds = trial.time_of(challenger_won ? Side::challenger : Side::defender);
+  const std::size_t bytes = duel_->bytes;
+  // Calls by `native` take no longer than without Stretto.
+  if (!is_native(challenger)) ledger_.lose(trial.lost());
+  std::erase(challengers_, challenger);
+  duel_.reset();
+  conclude(winner, loser, seconds, ratio, bytes);
+  put_on_probation(loser, ratio * seconds, bytes);
+  begin_watch();
+}
+
+/// `seconds`: of a call by the winner, which is in force from now on. `ratio`: the time of the loser, as a
+/// multiple of it; 0: nothing was measured.
+void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, double ratio,
+                       std::size_t bytes) {
   if (ratio > 0) {
     is_measured_ = true;
     if (is_native(loser)) {
       decided_.gain = ratio;
-    } else if (is_native(incumbent_)) {
+    } else if (is_native(winner)) {
       decided_.gain = 0;
-    } else if (challenger_won) {
+    } else if (winner != incumbent_) {
       decided_.gain *= ratio;
     }
-    decided_.call_seconds = trial.time_of(challenger_won ? Side::challenger : Side::defender);
-    decided_.call_bytes = duel_->bytes;
+    decided_.call_seconds = seconds;
+    decided_.call_bytes = bytes;
     // What was never compared with `native` is no news, as above.
-    has_news_ = is_native(incumbent_) || decided_.gain > 0;
-    if (has_news_) arms_[loser].slower = ratio * decided_.call_seconds / native_seconds();
-    model_scale_ = is_native(incumbent_) ? ratio * decided_.call_seconds / arms_[loser].expected
-                                         : decided_.call_seconds / arms_[incumbent_].expected;
+    has_news_ = is_native(winner) || decided_.gain > 0;
+    model_scale_ =
+        is_native(winner) ? ratio * seconds / arms_[loser].expected : seconds / arms_[winner].expected;
   }
-  // Calls by `native` take no longer than without Stretto.
-  if (!is_native(challenger)) ledger_.lose(trial.lost());
-  // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
-  const double expected = ratio > 0 ? watch_.expected(duel_->bytes) / (challenger_won ? ratio : 1) : 0;
-  const std::size_t bytes = duel_->bytes;
-  std::erase(challengers_, challenger);
-  duel_.reset();
-  watch_.forget();
-  if (expected > 0) watch_.expect(expected, bytes);
-  next_watch_ = calls_ + calls_between_watches();
+  incumbent_ = winner;
+  if (ratio > 0 && has_news_) arms_[loser].slower = ratio * seconds / native_seconds();
   plan_rematch(ratio, loser);
   plan_challenge();
+}
+
+/// Of several losers since the last look, the best one counts. What long calls leave behind them is little.
+void Learner::put_on_probation(std::size_t loser, double of_loser, std::size_t bytes) {
+  if (are_long()) of_loser = longest_call;
+  if (probation_ && probation_->loser == incumbent_) probation_.reset();
+  if (!(of_loser > 0) || (probation_ && probation_->of_loser <= of_loser)) return;
+  probation_ = {.loser = loser, .of_loser = of_loser, .bytes = bytes};
+}
+
+/// The spec of calls outside duels.
+std::size_t Learner::called_in_a_row() const {
+  return is_loser_called() ? probation_->loser : incumbent_;
+}
+
+/// Who was the fastest one in a row; the incumbent if no other one is known.
+std::size_t Learner::best_in_a_row(std::size_t bytes) const {
+  std::size_t best = incumbent_;
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    if (!(arms_[arm].in_a_row > 0) || arms_[arm].bytes != bytes || arm == incumbent_) continue;
+    if (best == incumbent_ || arms_[arm].in_a_row < arms_[best].in_a_row) best = arm;
+  }
+  return best;
+}
+
+/// Links have saved up bytes in a duel, so the first calls behind it say little.
+void Learner::begin_watch() {
+  const Arm& arm = arms_[incumbent_];
+  watch_.forget();
+  if (arm.in_a_row > 0 && !is_loser_called()) watch_.expect(arm.in_a_row, arm.bytes);
+  const std::uint64_t settling = is_loser_called() ? least_watch : 2 * least_watch;
+  next_watch_ = calls_ + (probation_ ? settling : std::max(settling, calls_between_watches()));
+}
+
+/// `recent`: calls in a row by the winner of the last duels, or by the loser in its place.
+void Learner::look_at_probation(const Recent& recent) {
+  Probation last = *std::exchange(probation_, {});
+  if (!(watch_.expected(last.bytes) > 0)) return;  // other calls
+  if (!(last.of_winner > 0)) {
+    const std::size_t known = best_in_a_row(last.bytes);
+    if (arms_[known].in_a_row < worth_a_change * recent.usual && known != incumbent_) {
+      last.loser = known;
+    } else if (recent.fast <= slower_in_a_row * last.of_loser) {
+      keep(recent.usual, last.bytes);
+      if (are_long()) return;
+      plan_rematch(last.of_loser / recent.usual, last.loser);
+      plan_challenge();
+      return;
+    }
+    probation_ = last;
+    probation_->of_winner = recent.usual;
+    return begin_watch();
+  }
+  const double ratio = recent.usual / last.of_winner;
+  if (!is_native(last.loser))
+    ledger_.lose(static_cast<double>(least_watch) * std::max(recent.usual - last.of_winner, 0.0));
+  if (ratio >= (is_native(last.loser) ? 1 : worth_a_change)) {
+    conclude(incumbent_, last.loser, last.of_winner, ratio, last.bytes);
+    keep(last.of_winner, last.bytes);
+  } else if (last.looks == 0) {
+    probation_ = last;
+    ++probation_->looks;
+    next_watch_ = calls_ + 2 * least_watch;
+    watch_.forget();
+    return;
+  } else {
+    conclude(last.loser, incumbent_, recent.usual, 1 / ratio, last.bytes);
+    keep(recent.usual, last.bytes);
+  }
+  begin_watch();
+}
+
+/// What a call by the incumbent takes in a row.
+void Learner::keep(double seconds, std::size_t bytes) {
+  arms_[incumbent_].in_a_row = seconds;
+  arms_[incumbent_].bytes = bytes;
+  decided_.call_seconds = seconds;
+  has_news_ = is_native(incumbent_) || decided_.gain > 0;
 }
 
 /// `ratio`: the time of the loser, as a multiple of the winner's.
@@ -256,6 +344,7 @@ void Learner::count_won() {
 }
 
 void Learner::begin_due_duel() {
+  if (is_loser_called()) return;
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
   // If the network seems to have changed, that is found out first.
   if (duel_ || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
@@ -315,13 +404,14 @@ void Learner::watch(const Recent& recent) {
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
     case Watch::Finding::as_usual:
+      if (probation_ && recent.usual > 0) look_at_probation(recent);
       return;
     case Watch::Finding::suspicious:
       next_watch_ = calls_ + Watch::window;
       return;
     case Watch::Finding::changed:
       // It waits until another duel may be lost.
-      if (!ledger_.is_exhausted()) start_over();
+      has_changed_ = !ledger_.is_exhausted();
   }
 }
 
@@ -333,23 +423,11 @@ void Learner::take_over_losses(const Learner& other) {
   ledger_.take_over(other.ledger_);
 }
 
-/// What was found out no longer holds.
-void Learner::start_over() {
-  watch_.forget();
-  if (arms_.size() < 2) return;
-  has_changed_ = true;
-  const std::size_t native = find_native();
-  const bool has_native = native != arms_.size();
-  // After `native`, the standing choice is the most promising one.
-  const std::size_t other = incumbent_ == 0 ? 1 : 0;
-  challenge(is_native(incumbent_) || !has_native ? other : native);
-}
-
 const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
   current_bytes_ = bytes;
   if (!duel_ && !is_settled_) begin_due_duel();
-  const std::size_t arm = duel_ ? begin_duel_call(bytes) : incumbent_;
+  const std::size_t arm = duel_ ? begin_duel_call(bytes) : called_in_a_row();
   return arm == 0 ? nullptr : &arms_[arm].spec;
 }
 
@@ -381,6 +459,8 @@ void Learner::end(double seconds) {
 }
 
 void Learner::expect(double seconds, std::size_t bytes) {
+  arms_[0].in_a_row = seconds;
+  arms_[0].bytes = bytes;
   watch_.expect(seconds, bytes);
 }
 

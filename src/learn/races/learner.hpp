@@ -32,6 +32,11 @@ struct Candidate {
 /// winner, as soon as the ration below allows it. A few calls may mislead, if another program disturbed them,
 /// so the duel is repeated: soon, and then more and more seldom.
 ///
+/// In a duel both sides take turns, but then all calls are by the winner, which may take another time: a link
+/// that has saved up bytes while the other side called passes them at once. So the winner's next calls are
+/// looked at. If they take longer than the loser took, the loser is called as often in a row, and the faster
+/// one stays.
+///
 /// Duels are rationed: losses and agreements of all but the first stay below 1 % of the time of all calls, or
 /// of the first 200; a part of what was won may be spent on them as well. With the first duel, and with what
 /// seems cheaper than it is, that is 2 %.
@@ -89,7 +94,8 @@ class Learner {
   [[nodiscard]] std::optional<Outcome> outcome() const;
   /// The same, once after each decision.
   std::optional<Outcome> take_news();
-  /// Whether calls take so much more or less time than before that the network must have changed; once.
+  /// Whether calls take so much more or less time than before that the network must have changed; once. What
+  /// was found out no longer holds: another learner takes over.
   bool take_change();
   /// Counts what another learner of the same calls has lost, so that both together keep to the limits.
   void take_over_losses(const Learner& other);
@@ -102,8 +108,10 @@ class Learner {
  private:
   struct Arm {
     Spec spec;
-    double expected = 0;  // by the model, as a multiple of the first one's
-    double slower = 0;    // than `native` in its last duel, as a multiple; 0: not known
+    double expected = 0;    // by the model, as a multiple of the first one's
+    double slower = 0;      // than `native` in its last duel, as a multiple; 0: not known
+    double in_a_row = 0;    // seconds of a call when it was in force, or called in its place; 0: not known
+    std::size_t bytes = 0;  // of that call
   };
 
   /// The trial under way between the incumbent and a challenger.
@@ -114,6 +122,15 @@ class Learner {
     std::uint64_t last_call;  // number of the last call that was part of it
     std::size_t bytes = 0;    // of its calls; 0: those of the next call
     bool has_this_call = false;
+  };
+
+  /// The last duels, until calls in a row have confirmed their winner.
+  struct Probation {
+    std::size_t loser;     // the best one
+    double of_loser;       // seconds of a call in its duel
+    std::size_t bytes;     // of these calls
+    double of_winner = 0;  // of a call in a row, if that was longer: then the loser is called in a row
+    int looks = 0;         // at calls by the loser
   };
 
   /// What this rank has measured since the last agreement.
@@ -143,11 +160,19 @@ class Learner {
   [[nodiscard]] double lost_by_native() const;
   [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
   void end_duel(bool challenger_won);
+  void conclude(std::size_t winner, std::size_t loser, double seconds, double ratio, std::size_t bytes);
+  void put_on_probation(std::size_t loser, double of_loser, std::size_t bytes);
+  [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }
+  [[nodiscard]] std::size_t called_in_a_row() const;
+  [[nodiscard]] std::size_t best_in_a_row(std::size_t bytes) const;
+  void look_at_probation(const Recent& recent);
+  void keep(double seconds, std::size_t bytes);
+  void end_probation(const Recent& recent);
   std::size_t begin_duel_call(std::size_t bytes);
 
   [[nodiscard]] std::uint64_t calls_between_watches() const;
   void watch(const Recent& recent);
-  void start_over();
+  void begin_watch();
 
   std::vector<Arm> arms_;  // the first is the standing choice
   std::size_t incumbent_ = 0;
@@ -162,6 +187,7 @@ class Learner {
   bool counts_as_long_ = false;  // what the first call on trust has shown
 
   std::optional<Duel> duel_;
+  std::optional<Probation> probation_;
   std::vector<std::size_t> challengers_;  // the next ones
   std::uint64_t challenge_at_ = 0;        // number of the call from which on it may be allowed; 0: none
   double model_scale_ = 0;                // what a call takes here that takes 1 by the model
