@@ -269,6 +269,20 @@ TEST(Learner, CallsOnWhatLinksHaveSavedUpDecideNothing) {
   }
 }
 
+TEST(Learner, ALoserThatIsCalledAgainIsNotCalledForEver) {
+  // It is called in a row from the 36th call on, and then calls of that size no longer come.
+  Job job{.costs = {0.0062, 0.005},
+          .calls = 4000,
+          .known = modelled,
+          .saved = 0.02,
+          .on_saved = {0.0024, 0.0009}};
+  job.sizes.assign(40, 1 << 20);
+  job.sizes.resize(4000, 900 << 10);
+  const Result result = run(job);
+  EXPECT_EQ(times_used(result, 0, 36, 40), 4);
+  EXPECT_LT(times_used(result, 0, 40, 4000), 200);
+}
+
 /// With any costs on such links, what is in force is near to the best in a row.
 TEST(Learner, FindsWhatIsFastInARow) {
   std::mt19937 random(7);

@@ -172,7 +172,8 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
     end_duel(verdict == Trial::Verdict::challenger);
   }
   if (calls_ >= next_watch_) watch(recent);
-  if (!duel_) is_settled_ = ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch;
+  if (!duel_ && !is_loser_called())
+    is_settled_ = ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch;
 }
 
 void Learner::challenge(std::size_t arm, Side first, bool is_rematch) {
@@ -258,40 +259,47 @@ void Learner::begin_watch() {
   next_watch_ = calls_ + (probation_ ? settling : std::max(settling, calls_between_watches()));
 }
 
-/// `recent`: calls in a row by the winner of the last duels, or by the loser in its place.
-void Learner::look_at_probation(const Recent& recent) {
-  Probation last = *std::exchange(probation_, {});
-  if (!(watch_.expected(last.bytes) > 0)) return;  // other calls
-  if (!(last.of_winner > 0)) {
-    const std::size_t known = best_in_a_row(last.bytes);
-    if (arms_[known].in_a_row < worth_a_change * recent.usual && known != incumbent_) {
-      last.loser = known;
-    } else if (recent.fast <= slower_in_a_row * last.of_loser) {
-      keep(recent.usual, last.bytes);
-      if (are_long()) return;
-      plan_rematch(last.of_loser / recent.usual, last.loser);
-      plan_challenge();
-      return;
-    }
+/// `recent`: calls in a row by the winner of the last duels.
+void Learner::look_at_winner(const Recent& recent) {
+  if (!(watch_.expected(probation_->bytes) > 0)) return;  // calls of that size are still to come
+  const Probation last = *std::exchange(probation_, {});
+  const std::size_t known = best_in_a_row(last.bytes);
+  const bool is_known_slower = known != incumbent_ && arms_[known].in_a_row < worth_a_change * recent.usual;
+  if (is_known_slower || recent.fast > slower_in_a_row * last.of_loser) {
     probation_ = last;
     probation_->of_winner = recent.usual;
-    return begin_watch();
-  }
-  const double ratio = recent.usual / last.of_winner;
-  if (!is_native(last.loser))
-    ledger_.lose(static_cast<double>(least_watch) * std::max(recent.usual - last.of_winner, 0.0));
-  if (ratio >= (is_native(last.loser) ? 1 : worth_a_change)) {
-    conclude(incumbent_, last.loser, last.of_winner, ratio, last.bytes);
-    keep(last.of_winner, last.bytes);
-  } else if (last.looks == 0) {
-    probation_ = last;
-    ++probation_->looks;
-    next_watch_ = calls_ + 2 * least_watch;
-    watch_.forget();
+    if (is_known_slower) probation_->loser = known;
+    begin_watch();
     return;
+  }
+  keep(recent.usual, last.bytes);
+  if (are_long()) return;
+  plan_rematch(last.of_loser / recent.usual, last.loser);
+  plan_challenge();
+}
+
+/// `recent`: calls in a row by the loser, in its place.
+void Learner::look_at_loser(const Recent& recent) {
+  const Probation last = *std::exchange(probation_, {});
+  const std::size_t loser = last.loser;
+  const double usual = watch_.expected(last.bytes) > 0 ? recent.usual : 0;
+  if (!is_native(loser))
+    ledger_.lose(static_cast<double>(least_watch) * std::max(usual - last.of_winner, 0.0));
+  const double ratio = usual / last.of_winner;
+  const bool is_faster = usual > 0 && ratio < (is_native(loser) ? 1 : worth_a_change);
+  if (is_faster && !last.has_shown_once) {
+    probation_ = last;
+    probation_->has_shown_once = true;
+    watch_.forget();
+    next_watch_ = calls_ + 2 * least_watch;
+    return;
+  }
+  if (is_faster) {
+    conclude(loser, incumbent_, usual, 1 / ratio, last.bytes);
+    keep(usual, last.bytes);
   } else {
-    conclude(last.loser, incumbent_, recent.usual, 1 / ratio, last.bytes);
-    keep(recent.usual, last.bytes);
+    conclude(incumbent_, loser, last.of_winner, ratio, last.bytes);
+    keep(last.of_winner, last.bytes);
   }
   begin_watch();
 }
@@ -404,7 +412,8 @@ void Learner::watch(const Recent& recent) {
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
     case Watch::Finding::as_usual:
-      if (probation_ && recent.usual > 0) look_at_probation(recent);
+      if (is_loser_called()) return look_at_loser(recent);
+      if (probation_) look_at_winner(recent);
       return;
     case Watch::Finding::suspicious:
       next_watch_ = calls_ + Watch::window;

@@ -126,11 +126,11 @@ class Learner {
 
   /// The last duels, until calls in a row have confirmed their winner.
   struct Probation {
-    std::size_t loser;     // the best one
-    double of_loser;       // seconds of a call in its duel
-    std::size_t bytes;     // of these calls
-    double of_winner = 0;  // of a call in a row, if that was longer: then the loser is called in a row
-    int looks = 0;         // at calls by the loser
+    std::size_t loser;            // the best one
+    double of_loser;              // seconds of a call in its duel
+    std::size_t bytes;            // of these calls
+    double of_winner = 0;         // of a call in a row, if that was longer: then the loser is called in a row
+    bool has_shown_once = false;  // the loser, that it is faster
   };
 
   /// What this rank has measured since the last agreement.
@@ -165,9 +165,9 @@ class Learner {
   [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }
   [[nodiscard]] std::size_t called_in_a_row() const;
   [[nodiscard]] std::size_t best_in_a_row(std::size_t bytes) const;
-  void look_at_probation(const Recent& recent);
+  void look_at_winner(const Recent& recent);
+  void look_at_loser(const Recent& recent);
   void keep(double seconds, std::size_t bytes);
-  void end_probation(const Recent& recent);
   std::size_t begin_duel_call(std::size_t bytes);
 
   [[nodiscard]] std::uint64_t calls_between_watches() const;
