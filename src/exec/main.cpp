@@ -41,6 +41,7 @@ constexpr const char* help =
     "\n"
     "Options:\n"
     "  --spec SPEC         The spec of allreduce, as ring:segments=4, or of another: bcast/chain.\n"
+    "  --replace BACKEND   Take the place of this backend of torch.distributed: gloo.\n"
     "  --stats FILE        Write what was called into this JSON file.\n"
     "  --strict            Fail if a setting cannot be followed.\n"
     "  --summary           Print one line at the end.\n"
@@ -60,7 +61,7 @@ int refuse(const std::string& line) {
 
 /// The launcher's ranks would all say the same.
 bool is_rank_0() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"}) {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   }
   return true;
@@ -154,6 +155,11 @@ int start(std::span<char*> words) {
 /// Returns why the option is wrong; empty if it is not.
 std::string follow(const std::string& option, const std::string& value, std::set<Collective>& forced) {
   if (option == "--spec") return force(value, forced);
+  if (option == "--replace") {
+    if (value != "gloo") return option + " " + value + ": it can only replace gloo";
+    set("STRETTO_REPLACE", value);
+    return {};
+  }
   if (option == "--stats") {
     set("STRETTO_STATS", absolute(value));
   } else {
@@ -187,13 +193,13 @@ int exec(std::span<char*> words) {
       set("STRETTO_" + upper(option.substr(2)), "1");
       continue;
     }
-    if (option != "--spec" && option != "--stats" && option != "--set") {
+    if (option != "--spec" && option != "--replace" && option != "--stats" && option != "--set") {
       return refuse("there is no option " + option);
     }
     const bool has_value = equals != std::string::npos;
     if (!has_value && words.front() == nullptr) return refuse(option + " needs a value");
     const std::string wrong = follow(option, has_value ? word.substr(equals + 1) : take(), forced);
-    if (!wrong.empty() && option == "--spec") {
+    if (!wrong.empty() && (option == "--spec" || option == "--replace")) {
       say("exec: " + wrong);
       return usage_error;
     }

@@ -135,6 +135,12 @@ def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, 
     assert lines_of_right(output) == 2
 
 
+def test_behind_a_launcher_too(run_program: Run, quiet: dict[str, str]) -> None:
+    program = str(FOLDER / "torch_in_place_of_gloo.py")
+    line = torchrun(2, [str(find_command()), "exec", "--replace", "gloo", *PYTHON, program])
+    assert lines_of_right(run_program(line, quiet, SECONDS)) == 2
+
+
 @pytest.mark.long
 def test_every_collective_is_right_in_place_of_gloo(run_program: Run, quiet: dict[str, str]) -> None:
     output = run_program(replacing(line_of(3, "torch_collectives.py", "gloo")), quiet, SECONDS)

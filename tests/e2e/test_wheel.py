@@ -182,6 +182,42 @@ def test_an_old_processor_takes_other_kernels(empty: dict[str, str], tmp_path: P
     assert re.search(r"[1-9]\d* by Stretto", output)
 
 
+TRAINING = """
+import torch
+import torch.distributed as dist
+dist.init_process_group("stretto")
+summed = torch.full((1000,), float(dist.get_rank() + 1))
+dist.all_reduce(summed)
+assert summed.eq(3).all()
+from stretto.torch.extension import load_extension
+print("by", load_extension().__file__, flush=True)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.skipif(
+    sys.version_info[:2] != (3, 11), reason="pip finds PyTorch for CPUs for this Python alone"
+)
+def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    run([command(empty).with_name("python"), "-m", "venv", venv], empty)
+    run([venv / "bin/pip", "install", "--quiet", "torch==2.13.0+cpu", wheel_for((3, 11))], empty)
+    program = tmp_path / "train.py"
+    program.write_text(TRAINING, encoding="utf-8")
+    environment = {**empty, "HOME": str(tmp_path), "PATH": f"{venv}/bin:{empty['PATH']}"}
+    output = run([venv / "bin/torchrun", "--nproc-per-node", "2", program], environment, tmp_path)
+    assert len(re.findall("by .*/site-packages/stretto/torch/prebuilt/", output)) == 2
+    assert "building" not in output
+    # One that cannot be loaded is built instead, which says what it lacks.
+    (prebuilt,) = venv.glob("lib/python3*/site-packages/stretto/torch/prebuilt/*.so")
+    prebuilt.write_bytes(b"of another system")
+    ran = subprocess.run(
+        [venv / "bin/python", "-m", "stretto.torch"], env=environment, capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    assert "needs the C++ compiler g++" in ran.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("flavor", ["openmpi", "openmpi5", "mpich", "mpich5", "intelmpi"])
 def test_every_library_is_measured(empty: dict[str, str], flavor: str, tmp_path: Path) -> None:
     """By the same program, though their files have different names."""

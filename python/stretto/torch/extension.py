@@ -4,23 +4,33 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import importlib.util
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 
 from stretto.support import paths
 from stretto.support.errors import StrettoError
-from stretto.torch.building import built_extension
+from stretto.torch.building import built_extension, module_name, prebuilt_extension
 
 
 @functools.cache
 def load_extension() -> ModuleType:
-    """The extension, which is built if it is missing. It finds Stretto's library by load_library()."""
-    path = built_extension()
-    spec = importlib.util.spec_from_file_location(path.name.split(".")[0], path)
+    """The extension, of the wheel or built here. It finds Stretto's library by load_library()."""
+    prebuilt = prebuilt_extension()
+    if prebuilt is not None:
+        # The C or C++ library of an old system may lack what it needs.
+        with contextlib.suppress(ImportError):
+            return _load(prebuilt)
+    return _load(built_extension())
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(module_name(path), path)
     if spec is None or spec.loader is None:
         raise StrettoError(f"{path} is not an extension module; remove it, and it is built again")
     module = importlib.util.module_from_spec(spec)

@@ -218,12 +218,14 @@ def test_settings(tmp_path: Path) -> None:
         *("--spec", "ring:segments=8", "--spec", "reduce_scatter/ring"),
         "--strict",
         "--stats=calls.json",
+        *("--replace", "gloo"),
     ]
     ran = run([STRETTO, "exec", *options, "--set", "STRETTO_TABLE=none", "env"], cwd=tmp_path)
     assert {line for line in ran.stdout.splitlines() if line.startswith("STRETTO_")} == {
         "STRETTO_ALLREDUCE=ring:segments=8",
         "STRETTO_REDUCE_SCATTER=ring",
         "STRETTO_STRICT=1",
+        "STRETTO_REPLACE=gloo",
         f"STRETTO_STATS={tmp_path}/calls.json",
         "STRETTO_TABLE=none",
         "STRETTO_FABRIC=none",
@@ -242,6 +244,7 @@ def test_settings(tmp_path: Path) -> None:
             2,
             "exec: --set TABLE=none: expected STRETTO_NAME=VALUE; write: stretto exec ./program",
         ),
+        (["--replace", "nccl", "true"], 2, "exec: --replace nccl: it can only replace gloo"),
         (["is-not-there"], 127, "exec: is-not-there cannot be started: No such file or directory"),
         (["./is/not/there"], 127, "exec: ./is/not/there cannot be started: No such file or directory"),
         (["/etc/passwd"], 126, "exec: /etc/passwd cannot be started: Permission denied"),
