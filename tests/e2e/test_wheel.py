@@ -195,9 +195,7 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.skipif(
-    sys.version_info[:2] != (3, 11), reason="pip finds PyTorch for CPUs for this Python alone"
-)
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="pip finds PyTorch for this Python alone")
 def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     run([command(empty).with_name("python"), "-m", "venv", venv], empty)

@@ -30,8 +30,8 @@ PARTS = {
         ["-DLIBRARY_BEGINS", "-DLIBRARY_ENDS"],
     ),
 }
-# MPICH 5 tells its launcher in an exit handler that a rank has ended. If a rank calls MPI behind that handler,
-# the launcher may hear nothing, and kills what is left when the first rank has gone: without Stretto too.
+# MPICH 5 tells its launcher in an exit handler that a rank has ended. If a rank calls MPI behind that, the
+# launcher may hear nothing, and kills what is left when the first rank has gone: without Stretto too.
 KILLED_BY_LAUNCHER = 9
 # Of which some end at once only where nothing is kept of earlier jobs.
 JOBS = 3
