@@ -4,8 +4,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <map>
@@ -13,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -134,6 +137,30 @@ std::vector<std::pair<std::string, double>> fastest(const std::string& name, std
   return specs;
 }
 
+/// As a job without MPI asks (interpose/dispatch/modelled_calls.cpp).
+std::optional<std::tuple<std::string, double, std::size_t>> fastest_without_library(const std::string& name,
+                                                                                    std::size_t bytes,
+                                                                                    const Topology& topology,
+                                                                                    const Machine& machine) {
+  const Collective collective = collective_named(name);
+  std::size_t length = shortest_modelled;
+  while (length < longest_modelled && least_bytes_of(length * factor_of_lengths) <= bytes)
+    length *= factor_of_lengths;
+  const CallShape shape{.collective = collective,
+                        .bytes = length,
+                        .ranks = topology.ranks(),
+                        .nodes = topology.nodes,
+                        .min_ppn = topology.min_ppn,
+                        .max_ppn = topology.max_ppn,
+                        .form = Form::non_blocking};
+  const bool is_asked_for =
+      std::ranges::find(modelled_without_library, collective) != modelled_without_library.end();
+  if (!is_asked_for || topology.nodes < 2 || bytes == 0) return std::nullopt;
+  const auto found = find_fastest_without_library(shape, topology, machine);
+  if (!found) return std::nullopt;
+  return std::tuple(to_string(found->spec), found->seconds, length);
+}
+
 void bind_machine(nb::module_& module) {
   nb::class_<Protocol>(module, "Protocol",
                        "How messages of `begin` bytes and more go: latency (seconds) plus bytes / bandwidth.")
@@ -246,6 +273,11 @@ void bind_models(nb::module_& module) {
              "as many, with the seconds of a call of `begin` bytes: the fastest first, then the same "
              "algorithm in other\n"
              "cuts, then other algorithms.");
+  module.def("find_fastest_without_library", &fastest_without_library, nb::arg("collective"),
+             nb::arg("nbytes"), nb::arg("topology"), nb::arg("machine"),
+             "The spec that a job without MPI takes by the model, the seconds of a call by it, and the bytes "
+             "of that\n"
+             "call; None: the rule decides.");
 }
 
 }  // namespace stretto

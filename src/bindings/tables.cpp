@@ -166,14 +166,15 @@ void bind_tables(nb::module_& module) {
   module.def(
       "choose",
       [](const std::string& call, std::size_t bytes, const Topology& topology, const RuleFigures& changed,
-         bool shares_memory) {
-        return to_string(choose(shape_of(call, bytes, topology, shares_memory), rule_with(changed)));
+         bool shares_memory, bool has_library) {
+        const CallShape shape = shape_of(call, bytes, topology, shares_memory);
+        return to_string(has_library ? choose(shape, rule_with(changed)) : choose_own(shape));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = RuleFigures{},
-      nb::arg("shares_memory") = true,
+      nb::arg("shares_memory") = true, nb::arg("has_library") = true,
       "What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some.\n"
       "\n"
-      "Not `shares_memory`: as with STRETTO_SHM=0.");
+      "Not `shares_memory`: as with STRETTO_SHM=0. Not `has_library`: in jobs without MPI.");
   module.def(
       "choose_reproducible",
       [](const std::string& call, std::size_t bytes, const Topology& topology) {
@@ -184,14 +185,14 @@ void bind_tables(nb::module_& module) {
   module.def(
       "find_rule_row",
       [](const std::string& call, std::size_t bytes, const Topology& topology, bool is_reproducible,
-         bool shares_memory) {
+         bool shares_memory, bool has_library) {
         const CallShape shape = shape_of(call, bytes, topology, shares_memory);
-        const RuleRow* row =
-            find_row(is_reproducible ? RuleSection::reproducible : usual_section(shape), shape);
+        const RuleSection section = is_reproducible ? RuleSection::reproducible : usual_section(shape);
+        const RuleRow* row = has_library || is_reproducible ? find_row(section, shape) : find_own_row(shape);
         return row == nullptr ? std::nullopt : std::optional(row->text);
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("is_reproducible") = false,
-      nb::arg("shares_memory") = true,
+      nb::arg("shares_memory") = true, nb::arg("has_library") = true,
       "The row by which the built-in rule chooses, as it is written; None: none holds, so it is `native`.");
   module.def(
       "rule_text", [] { return std::string(rule_text); }, "The built-in rule.");

@@ -47,6 +47,14 @@ const RuleRow* find_row(RuleSection section, const CallShape& call, const RuleTa
   return nullptr;
 }
 
+const RuleRow* find_own_row(const CallShape& call) {
+  for (const RuleSection section : {usual_section(call), RuleSection::reproducible, RuleSection::own}) {
+    const RuleRow* row = find_row(section, call);
+    if (row != nullptr && !row->spec.is_native()) return row;
+  }
+  return nullptr;
+}
+
 Spec choose(const CallShape& call, const RuleTable& rule) {
   return choose_in(usual_section(call), call, rule);
 }
@@ -56,9 +64,8 @@ Spec choose_for_lengths(const CallShape& call) {
 }
 
 Spec choose_own(const CallShape& call) {
-  Spec spec = choose(call);
-  if (spec.is_native()) spec = choose_reproducible(call);
-  return spec.is_native() ? choose_in(RuleSection::own, call) : spec;
+  const RuleRow* row = find_own_row(call);
+  return row == nullptr ? Spec{} : row->spec_for(call);
 }
 
 Spec choose_reproducible(const CallShape& call) {

@@ -98,6 +98,9 @@ const RuleTable& built_in_rule();
 /// The row that decides; nullptr if none holds: then the call is the MPI library's.
 const RuleRow* find_row(RuleSection section, const CallShape& call, const RuleTable& rule = built_in_rule());
 
+/// The same for calls that the MPI library must not handle (choose_own).
+const RuleRow* find_own_row(const CallShape& call);
+
 /// The choice of the rule.
 Spec choose(const CallShape& call, const RuleTable& rule = built_in_rule());
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -139,6 +140,33 @@ def test_behind_a_launcher_too(run_program: Run, quiet: dict[str, str]) -> None:
     program = str(FOLDER / "torch_in_place_of_gloo.py")
     line = torchrun(2, [str(find_command()), "exec", "--replace", "gloo", *PYTHON, program])
     assert lines_of_right(run_program(line, quiet, SECONDS)) == 2
+
+
+CALLS = """
+import sys, torch, torch.distributed as dist
+dist.init_process_group("stretto")
+for elements in (2, 100, 3000, 70_000, 1 << 20):
+    dist.all_reduce(torch.ones(elements))
+    dist.broadcast(torch.ones(elements), 0)
+dist.destroy_process_group()
+"""
+
+
+def test_explain_knows_what_a_job_takes(quiet: dict[str, str], run_program: Run, tmp_path: Path) -> None:
+    program, stats = tmp_path / "calls.py", tmp_path / "stats.json"
+    program.write_text(CALLS, encoding="utf-8")
+    settings = {**quiet, "STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_STATS": str(stats)}
+    settings["STRETTO_FABRIC"] = str(tmp_path / "fabric.json")
+    run_program(torchrun(3, [str(program)]), settings, SECONDS)
+    calls = json.loads(stats.read_text())["calls"]
+    assert len(calls) == 10
+    for call in calls:
+        options = ["--fabric", settings["STRETTO_FABRIC"], "--bytes", str(call["bytes_from"]), "--json"]
+        words = [str(find_command()), "explain", call["collective"], *options]
+        ran = subprocess.run(
+            words, env={**os.environ, **settings}, capture_output=True, text=True, check=True
+        )
+        assert json.loads(ran.stdout)["in_force"]["spec"] == call["spec"], call
 
 
 @pytest.mark.long

@@ -55,7 +55,7 @@ def explain(
     mpi: Annotated[
         str | None,
         typer.Option(
-            help="Library of the table at the default place: openmpi, mpich or intelmpi. "
+            help="Library of the table at the default place: openmpi, mpich or intelmpi; or sockets. "
             "Default: that of --fabric, or openmpi."
         ),
     ] = None,

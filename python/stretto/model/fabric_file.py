@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stretto import _core
+from stretto.sockets.commands import SOCKETS
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_bandwidth, format_seconds
 
@@ -39,9 +40,14 @@ class FabricFile:
 
     @property
     def family(self) -> str:
-        """The MPI family: openmpi, mpich or intelmpi."""
+        """The MPI family: openmpi, mpich or intelmpi; or sockets: jobs without MPI."""
         name = _core.parse_library_name(self.fabric.mpi)
         return name[0] if name else "openmpi"
+
+    @property
+    def has_library(self) -> bool:
+        """Whether the jobs have an MPI library."""
+        return self.family != SOCKETS
 
     def machine_for(self, nodes: int) -> _core.Machine:
         """The machine that was measured. Raises StrettoError if no job has measured it for so many nodes."""

@@ -113,9 +113,28 @@ def find_claims(call: Call, known: FabricFile, tuned: Tuned, environment: Mappin
     deciding = next(number for number, one in enumerate(claims) if one.spec is not None)
     found = claims[deciding]
     is_compared = found.source in ("table", "modelled", "rule") and found.spec != NATIVE
-    is_compared = is_compared and not asked.why_not_measured()
+    is_compared = is_compared and known.has_library and not asked.why_not_measured()
     claims[deciding] = replace(found, decides=True, is_compared=is_compared)
     return claims
+
+
+def find_modelled(call: Call, machine: _core.Machine, *, has_library: bool) -> list[tuple[str, float, int]]:
+    """The specs that a job with such a network takes into account, with the seconds of a call of such bytes.
+
+    With an MPI library those of the size class are compared with `native`. Without one, the best is taken.
+    """
+    topology = parse_topology(call.topology)
+    if not has_library:
+        found = _core.find_fastest_without_library(call.collective, call.bytes, topology, machine)
+        return [found] if found else []
+    begin = _begin_of_class(call.bytes)
+    fastest = _core.find_fastest(call.collective, begin, topology, machine)
+    return [(spec, seconds, begin) for spec, seconds in fastest]
+
+
+def _begin_of_class(size: int) -> int:
+    """The least bytes of the size class."""
+    return 1 << max(0, size.bit_length() - 1)
 
 
 class _Asked:
@@ -124,6 +143,7 @@ class _Asked:
     def __init__(self, call: Call, known: FabricFile, tuned: Tuned, environment: Mapping[str, str]) -> None:
         self._call = call
         self._fabric = known.fabric
+        self._has_library = known.has_library
         self._tuned = tuned
         self._environment = environment
         self._topology = parse_topology(call.topology)
@@ -139,8 +159,7 @@ class _Asked:
 
     @property
     def _begin(self) -> int:
-        """The least bytes of the size class."""
-        return 1 << max(0, self._call.bytes.bit_length() - 1)
+        return _begin_of_class(self._call.bytes)
 
     @property
     def _class_text(self) -> str:
@@ -159,7 +178,7 @@ class _Asked:
         call = (self._call.collective, self._call.bytes, self._topology)
         if self._is_reproducible:
             return _core.choose_reproducible(*call)
-        return _core.choose(*call, shares_memory=self._shares_memory)
+        return _core.choose(*call, shares_memory=self._shares_memory, has_library=self._has_library)
 
     def forced(self) -> Claim:
         variable = variable_of(self._call.collective)
@@ -187,6 +206,8 @@ class _Asked:
         return Claim("table", tuned.spec, tuned.reason)
 
     def learnt(self) -> Claim:
+        if not self._has_library:
+            return Claim("learnt", None, "without MPI there is no MPI default to compare calls with")
         why_not = self._why_not_at_all() or ("" if self._online.uses_decisions else self._online.setting)
         if why_not:
             return Claim("learnt", None, f"not used: {why_not}")
@@ -225,10 +246,12 @@ class _Asked:
             where = " between nodes" if measured else ""
             yield Claim("modelled", None, f"no job has measured this network{where}; larger calls do")
         else:
-            fastest = _core.find_fastest(self._call.collective, self._begin, self._topology, measured.machine)
+            fastest = find_modelled(self._call, measured.machine, has_library=self._has_library)
             busy = ", measured on a busy machine" if measured.is_busy else ""
-            for spec, seconds in fastest:
-                predicted = f"{format_seconds(seconds)} for {format_bytes(self._begin)}"
+            if not fastest:
+                yield Claim("modelled", None, "not used: without MPI, only for calls that are frequent")
+            for spec, seconds, size in fastest:
+                predicted = f"{format_seconds(seconds)} for {format_bytes(size)}"
                 reason = f"the network's model{busy}: {predicted}"
                 yield Claim(
                     "modelled", spec, reason,
@@ -236,7 +259,13 @@ class _Asked:
                 )  # fmt: skip
 
     def rule(self) -> Claim:
-        row = find_row(self._call, self._topology, self._shares_memory, self._is_reproducible)
+        row = find_row(
+            self._call,
+            self._topology,
+            shares_memory=self._shares_memory,
+            has_library=self._has_library,
+            is_reproducible=self._is_reproducible,
+        )
         return Claim("rule", self._by_rule(), "the built-in rule", row=row)
 
     def why_not_measured(self) -> str:
@@ -246,6 +275,9 @@ class _Asked:
     def _why_not_at_all(self) -> str:
         """Why nothing that was found out about the network counts for this call; empty if it does."""
         variable = why_nothing_is_learnt(self._environment)
+        if not self._has_library:
+            # As model_calls() in dispatch/modelled_calls.cpp.
+            return variable or ("" if self._topology.nodes > 1 else "there is one node")
         least = self._least_learned()
         if variable or self._call.bytes >= least:
             return variable

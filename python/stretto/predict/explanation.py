@@ -12,9 +12,10 @@ from typing import Any
 from stretto import _core
 from stretto.model.fabric_file import LATEST, FabricFile, fabric_paths
 from stretto.model.walker import Call, Model, candidates, link_seconds, machine_names
-from stretto.predict.choices import Claim, Source, Tuned, find_claims, look_up
+from stretto.predict.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up
 from stretto.predict.measured import Measured
 from stretto.predict.rule import find_row
+from stretto.sockets.commands import SOCKETS
 from stretto.spec.native import NATIVE, library_name
 from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.errors import StrettoError
@@ -59,6 +60,8 @@ class Explanation:
     """Whether messages inside a node go through shared memory, unless that fails there."""
     claims: list[Claim] = field(default_factory=list)
     """Whose choice it could be, in the order in which they count; empty without a fabric."""
+    has_library: bool = True
+    """Whether the job has an MPI library."""
 
     @property
     def bound(self) -> float | None:
@@ -72,23 +75,22 @@ class Explanation:
         if topology.max_ppn < 2:
             return []
         if not self.shares_memory:
-            return ["inside a node, the MPI library carries the messages (STRETTO_SHM=0)"]
+            carrier = "the MPI library carries" if self.has_library else "sockets carry"
+            return [f"inside a node, {carrier} the messages (STRETTO_SHM=0)"]
         line = "inside a node, messages go through shared memory"
         if topology.l3s > topology.nodes:
             line += f", between {topology.l3s} groups of ranks that share a last-level cache"
         if not self.model.machine.shares_memory:
             line += "; this machine's file does not say how fast, so the MPI library's figures stand for them"
-        return [line, *_rule_inside(self.call.collective, topology)]
+        return [line, *_rule_inside(self.call.collective, topology, self.has_library)]
 
     @property
     def modelled(self) -> list[str]:
-        """The specs that a job compares with the MPI default, once it has measured such a network."""
+        """The specs that a job tries, once it has measured such a network; the first one without MPI."""
         if self.call.bytes == 0:
             return []
-        topology = parse_topology(self.call.topology)
-        begin = 1 << (self.call.bytes.bit_length() - 1)
-        fastest = _core.find_fastest(self.call.collective, begin, topology, self.model.machine)
-        return [spec for spec, _ in fastest]
+        found = find_modelled(self.call, self.model.machine, has_library=self.has_library)
+        return [spec for spec, *_ in found]
 
     @property
     def verdict(self) -> str:
@@ -148,10 +150,13 @@ def explain_call(
         model = Model(model.machine.without_shared_memory())
     tuned = look_up(call, table, family)
     claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
-    in_force = _find_in_force(call, tuned, claims, shares_memory)
+    has_library = family != SOCKETS
+    in_force = _find_in_force(call, tuned, claims, shares_memory, has_library)
     specs = [in_force.spec, *(one.spec for one in claims if one.spec is not None)]
     ranked = _rank(call, model, specs, measured)
-    return Explanation(call, model, in_force, ranked, fabric, shares_memory, claims)
+    if not has_library:
+        ranked = [one for one in ranked if one.spec != NATIVE and library_name(one.spec) is None]
+    return Explanation(call, model, in_force, ranked, fabric, shares_memory, claims, has_library)
 
 
 def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
@@ -192,28 +197,32 @@ def _fabric_json(explanation: Explanation) -> dict[str, Any]:
     return {"fabric": fabric, "choices": [asdict(one) for one in explanation.claims]}
 
 
-def _rule_inside(collective: str, topology: _core.Topology) -> list[str]:
+def _rule_inside(collective: str, topology: _core.Topology, has_library: bool) -> list[str]:
     """The built-in rule for one node, where its spec changes."""
     if topology.nodes > 1:
         return []
     steps: list[tuple[int, str]] = []
     for power in range(31):
-        spec = _core.choose(collective, 1 << power, topology)
+        spec = _core.choose(collective, 1 << power, topology, has_library=has_library)
         if not steps or steps[-1][1] != spec:
             steps.append((1 << power, spec))
     texts = [spec if size == 1 else f"from {format_bytes(size)} on {spec}" for size, spec in steps]
     return [f"the rule inside a node: {', '.join(texts)}"]
 
 
-def _find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim], shares_memory: bool) -> InForce:
+def _find_in_force(
+    call: Call, tuned: Tuned, claims: Sequence[Claim], shares_memory: bool, has_library: bool
+) -> InForce:
     for claim in claims:
         if claim.decides and claim.spec is not None:
             return InForce(claim.spec, claim.reason, claim.source, claim.row)
     if tuned.spec is not None:
         return InForce(tuned.spec, tuned.reason, "table")
     topology = parse_topology(call.topology)
-    spec = _core.choose(call.collective, call.bytes, topology, shares_memory=shares_memory)
-    row = find_row(call, topology, shares_memory)
+    spec = _core.choose(
+        call.collective, call.bytes, topology, shares_memory=shares_memory, has_library=has_library
+    )
+    row = find_row(call, topology, shares_memory=shares_memory, has_library=has_library)
     return InForce(spec, f"the built-in rule; {tuned.reason}", "rule", row)
 
 

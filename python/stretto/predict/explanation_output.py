@@ -56,15 +56,22 @@ def print_explanation(explanation: Explanation, top: int) -> None:
         lines += [_network(explanation.fabric), *filter(None, [explanation.fabric.busy_text])]
     else:
         if explanation.modelled:
-            specs = ", ".join(explanation.modelled)
-            lines.append(f"a job that measures such a network compares these with the MPI default: {specs}")
+            lines.append(_modelled(explanation))
         lines.append("jobs also use what they have found out about their network: add --fabric latest")
     lines += explanation.inside
     if bound:
         lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")
     lines.append(explanation.verdict)
-    lines.append("parts: what the predicted critical path consists of; native: the best textbook algorithm")
+    native = "; native: the best textbook algorithm" if explanation.has_library else ""
+    lines.append(f"parts: what the predicted critical path consists of{native}")
     print_lines(console, lines, style="")
+
+
+def _modelled(explanation: Explanation) -> str:
+    specs = explanation.modelled
+    if not explanation.has_library:
+        return f"a job that measures such a network takes {specs[0]}"
+    return f"a job that measures such a network compares these with the MPI default: {', '.join(specs)}"
 
 
 def _network(fabric: FabricFile) -> str:

@@ -15,9 +15,21 @@ from stretto.support.units import size_text
 FORMAT = "stretto-rule"
 
 
-def find_row(call: Call, topology: _core.Topology, shares_memory: bool, is_reproducible: bool = False) -> str:
-    """The row by which the rule decides a call, with numbers in place of figures; or that none holds."""
-    row = _core.find_rule_row(call.collective, call.bytes, topology, is_reproducible, shares_memory)
+def find_row(
+    call: Call,
+    topology: _core.Topology,
+    *,
+    shares_memory: bool,
+    has_library: bool = True,
+    is_reproducible: bool = False,
+) -> str:
+    """The row by which the rule decides a call, with numbers in place of figures; or that none holds.
+
+    Not `has_library`: in jobs without MPI.
+    """
+    row = _core.find_rule_row(
+        call.collective, call.bytes, topology, is_reproducible, shares_memory, has_library
+    )
     if row is None:
         return "no row holds"
     figures = {name: str(size_text(size)) for name, size in _core.rule_figures().items()}

@@ -2,12 +2,10 @@
 #include "interpose/dispatch/modelled_calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
@@ -22,14 +20,6 @@ namespace {
 
 /// The most that a group waits for the model. What it has not come to by then is left to the rule.
 constexpr double longest_wait = 0.3;  // s
-
-/// Those that programs call most come first.
-constexpr std::array modelled_collectives{
-    Collective::allreduce, Collective::allgather, Collective::reduce_scatter, Collective::bcast,
-    Collective::reduce,    Collective::alltoall,  Collective::gather,         Collective::scatter};
-constexpr std::size_t shortest_modelled = 64;
-constexpr std::size_t longest_modelled = 64 * mebibyte;
-constexpr std::size_t factor_of_lengths = 4;  // from one length to the next
 
 CallTraits traits_of(Collective collective, std::size_t bytes) {
   return {.collective = collective, .bytes = bytes, .understood = true, .element_bytes = sizeof(float)};
@@ -56,37 +46,21 @@ std::optional<MeasuredNetwork> known_network() {
   return of_job().network;
 }
 
-/// Shorter messages fill links equally well, but each takes processor time, which the model does not know.
-/// Here no library makes longer ones wait for an answer.
-constexpr std::size_t least_message = 64 * kibibyte;
-
-/// Whether a spec cuts calls into messages that are too short.
-bool is_cut_small(const Spec& spec, const Topology& topology) {
-  const std::size_t segment = spec.pipelining.segment_bytes;
-  if (segment == 0) return false;
-  const Schedule schedule = build(spec.recipe, topology, 0, 0);
-  return segment < least_message * static_cast<std::size_t>(schedule.blocks());
-}
-
 /// A line for each row of a table: the collective, the least bytes and the spec.
 std::string text_of(const Communicator& state, const Machine& machine) {
   const double until = seconds_now() + longest_wait;
   const Topology& topology = state.topology();
   std::string text;
-  for (const Collective collective : modelled_collectives) {
+  for (const Collective collective : modelled_without_library) {
     for (std::size_t bytes = shortest_modelled; bytes <= longest_modelled; bytes *= factor_of_lengths) {
       if (seconds_now() > until) return text;
       // The blocks of some count, in others the whole.
       const CallTraits traits = traits_of(collective, bytes);
       const CallShape shape = shape_of(traits, topology, Form::non_blocking, session.shares_memory);
-      const std::vector<Modelled> fastest = find_fastest(shape, topology, machine, 1, [&](const Spec& spec) {
-        return !spec.is_native() && !is_cut_small(spec, topology) &&
-               find_misfit(spec, traits, topology).empty();
-      });
-      if (fastest.empty()) continue;
-      const std::size_t from = bytes == shortest_modelled ? 1 : bytes / 2;
-      text += std::string(name_of(collective)) + ' ' + std::to_string(from) + ' ' +
-              to_string(fastest.front().spec) + '\n';
+      const auto fastest = find_fastest_without_library(shape, topology, machine);
+      if (!fastest || !find_misfit(fastest->spec, traits, topology).empty()) continue;
+      text += std::string(name_of(collective)) + ' ' + std::to_string(least_bytes_of(bytes)) + ' ' +
+              to_string(fastest->spec) + '\n';
     }
   }
   return text;

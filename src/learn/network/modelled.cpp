@@ -21,6 +21,18 @@ namespace {
 constexpr std::array<std::size_t, 5> message_sizes{8 * kibibyte, 16 * kibibyte, 32 * kibibyte, 128 * kibibyte,
                                                    512 * kibibyte};
 
+/// Shorter messages fill links equally well, but each takes processor time, which the model does not know.
+/// Over sockets no library makes longer ones wait for an answer.
+constexpr std::size_t least_message_of_sockets = 64 * kibibyte;
+
+/// Whether a spec cuts calls into messages that are too short.
+bool is_cut_small(const Spec& spec, const Topology& topology) {
+  const std::size_t segment = spec.pipelining.segment_bytes;
+  if (segment == 0) return false;
+  const Schedule schedule = build(spec.recipe, topology, 0, 0);
+  return segment < least_message_of_sockets * static_cast<std::size_t>(schedule.blocks());
+}
+
 /// Shorter messages are not worth trying. Inside a node each has a price that streams of tiny ones do not
 /// show. Between nodes a chain needs short ones, because they fill it sooner.
 std::size_t least_message(const CallShape& shape) {
@@ -164,6 +176,18 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
   }
   if (fastest.size() > most) fastest.resize(most);
   return fastest;
+}
+
+std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,
+                                                     const Machine& machine) {
+  const auto fits = [&](const Spec& spec) {
+    if (spec.is_native() || is_cut_small(spec, topology)) return false;
+    const Algorithm& algorithm = *spec.recipe.algorithm;
+    const bool is_too_long = algorithm.stays_whole() && shape.bytes > Pipelining::most_segment_bytes;
+    return !is_too_long && algorithm.misfit(task_of(spec.recipe, topology, 0)).empty();
+  };
+  const std::vector<Modelled> fastest = find_fastest(shape, topology, machine, 1, fits);
+  return fastest.empty() ? std::nullopt : std::optional(fastest.front());
 }
 
 double least_seconds(const CallShape& shape, const Machine& machine) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "model/machine.hpp"
 #include "select/rule.hpp"
 #include "select/spec.hpp"
+#include "text/size.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto {
@@ -25,6 +28,24 @@ struct Modelled {
 /// ranks: the sums are of doubles.
 std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
                                    std::size_t most, const std::function<bool(const Spec&)>& fits);
+
+/// Jobs without MPI take the model's best spec. They ask for these collectives, those that programs call most
+/// first, and for these lengths, each four times the one before.
+inline constexpr std::array modelled_without_library{
+    Collective::allreduce, Collective::allgather, Collective::reduce_scatter, Collective::bcast,
+    Collective::reduce,    Collective::alltoall,  Collective::gather,         Collective::scatter};
+inline constexpr std::size_t shortest_modelled = 64;
+inline constexpr std::size_t longest_modelled = 64 * mebibyte;
+inline constexpr std::size_t factor_of_lengths = 4;
+
+/// The least bytes of the calls that go by what was found for this length.
+constexpr std::size_t least_bytes_of(std::size_t length) {
+  return length == shortest_modelled ? 1 : length / 2;
+}
+
+/// The fastest spec for calls of such a length; empty if none fits.
+std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,
+                                                     const Machine& machine);
 
 /// Returns the seconds that every spec needs at least for such a call on this machine: for what the links of
 /// the nodes must carry. 0: not known (one node, other collectives).

@@ -56,12 +56,17 @@ def no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRETTO_TABLE", "none")
 
 
-def fabric_file(folder: Path, decisions: list[dict[str, Any]], measured: dict[str, Any] | None) -> Path:
+def fabric_file(
+    folder: Path,
+    decisions: list[dict[str, Any]],
+    measured: dict[str, Any] | None,
+    mpi: str = "Open MPI 4.1.4",
+) -> Path:
     file = folder / "openmpi-0123456789abcdef.json"
     content: dict[str, Any] = {
         "format": "stretto-fabric",
         "version": 1,
-        "fabric": {"mpi": "Open MPI 4.1.4", "network": "", "processor": "Some CPU", "hosts": "node#"},
+        "fabric": {"mpi": mpi, "network": "", "processor": "Some CPU", "hosts": "node#"},
         "decisions": decisions,
     }
     if measured:
@@ -153,6 +158,26 @@ def test_an_unmeasured_network_leaves_the_rule(tmp_path: Path) -> None:
     row = "between nodes: allreduce !pof2 bytes>=32KiB block>=8KiB -> ring:segment_bytes={16KiB*ranks}"
     assert deciding(found).row == row
     assert by_source(found)["modelled"].reason == "no job has measured this network; larger calls do"
+
+
+@pytest.mark.parametrize("size", [8, 4096, MIB])
+def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None:
+    known = read_fabric(fabric_file(tmp_path, [], MEASURED, "Stretto sockets 0.1.0"))
+    call = Call("allreduce", size, WHERE)
+    found = find_claims(call, known, look_up(call, None, known.family), {"STRETTO_TABLE": "none"})
+    fastest = _core.find_fastest_without_library(
+        "allreduce", size, _core.Topology(WHERE), known.machine_for(3)
+    )
+    assert fastest is not None
+    decides = deciding(found)
+    assert (decides.source, decides.spec, decides.is_compared) == ("modelled", fastest[0], False)
+    assert by_source(found)["learnt"].spec is None
+    assert by_source(found)["rule"].spec != "native"
+    result = CliRunner().invoke(app, ["explain", "--fabric", str(known.path), "--bytes", str(size)])
+    assert result.exit_code == 0
+    output = result.output
+    assert "MPI default" not in output.replace("there is no MPI default", "")
+    assert "│ native" not in output
 
 
 def test_a_duel_in_place_is_another_one(tmp_path: Path) -> None:
