@@ -206,6 +206,8 @@ def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> Non
     output = run([venv / "bin/torchrun", "--nproc-per-node", "2", program], environment, tmp_path)
     assert len(re.findall("by .*/site-packages/stretto/torch/prebuilt/", output)) == 2
     assert "building" not in output
+    ran = subprocess.run([venv / "bin/stretto", "doctor"], env=environment, capture_output=True, text=True)
+    assert "this wheel has stretto.torch for one release, and there is no g++ for others" in ran.stdout
     # One that cannot be loaded is built instead, which says what it lacks.
     (prebuilt,) = venv.glob("lib/python3*/site-packages/stretto/torch/prebuilt/*.so")
     prebuilt.write_bytes(b"of another system")
