@@ -115,7 +115,7 @@ struct Session {
   void force(Collective collective, Forced what);
 };
 
-extern std::byte memory_of_session[sizeof(Session)];
+alignas(Session) extern std::byte memory_of_session[sizeof(Session)];
 /// A reference that the compiler sees through. Before make_session(), the memory is zero: not active.
 inline Session& session = reinterpret_cast<Session&>(memory_of_session);
 /// To be called when the program begins MPI, which may be before static objects of libraries are made. Does
