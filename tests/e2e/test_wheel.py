@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from stretto.support.extras import TOOLS
+from stretto.support.paths import prebuilt_release
 
 ROOT = Path(__file__).parents[2]
 ARCH = platform.machine()
@@ -185,37 +186,67 @@ def test_an_old_processor_takes_other_kernels(empty: dict[str, str], tmp_path: P
 TRAINING = """
 import torch
 import torch.distributed as dist
+from stretto.torch.extension import load_extension
 dist.init_process_group("stretto")
 summed = torch.full((1000,), float(dist.get_rank() + 1))
 dist.all_reduce(summed)
 assert summed.eq(3).all()
-from stretto.torch.extension import load_extension
-print("by", load_extension().__file__, flush=True)
+print("summed by", load_extension().__file__, flush=True)
 dist.destroy_process_group()
 """
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="pip finds PyTorch for this Python alone")
+def symbol_versions(file: Path, family: str) -> set[tuple[int, ...]]:
+    found = re.findall(rf"{family}_([0-9.]+)", run(["readelf", "-V", file]))
+    return {tuple(map(int, version.split("."))) for version in found}
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="for Python 3.11 pip finds PyTorch for CPUs")
 def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> None:
+    wheel = wheel_for((3, 11))
+    with zipfile.ZipFile(wheel) as archive:
+        carried = [name for name in archive.namelist() if re.match(r"stretto/torch/prebuilt/.*\.so", name)]
+    assert len(carried) == 1, "scripts/wheel says why"
+    release = prebuilt_release(Path(carried[0]))
     venv = tmp_path / "venv"
-    run([command(empty).with_name("python"), "-m", "venv", venv], empty)
-    run([venv / "bin/pip", "install", "--quiet", "torch==2.13.0+cpu", wheel_for((3, 11))], empty)
-    program = tmp_path / "train.py"
-    program.write_text(TRAINING, encoding="utf-8")
-    environment = {**empty, "HOME": str(tmp_path), "PATH": f"{venv}/bin:{empty['PATH']}"}
-    output = run([venv / "bin/torchrun", "--nproc-per-node", "2", program], environment, tmp_path)
-    assert len(re.findall("by .*/site-packages/stretto/torch/prebuilt/", output)) == 2
+    pips = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    environment = {**empty, **pips, "HOME": str(tmp_path), "PATH": f"{venv}/bin:{empty['PATH']}"}
+    run([command(empty).with_name("python"), "-m", "venv", venv], environment)
+    run([venv / "bin/pip", "install", "--quiet", f"torch=={release}+cpu", wheel], environment)
+    (tmp_path / "train.py").write_text(TRAINING, encoding="utf-8")
+    output = run([venv / "bin/torchrun", "--nproc-per-node", "2", "train.py"], environment, tmp_path)
+    (extension,) = venv.glob(f"lib/python3*/site-packages/{carried[0]}")
+    assert output.count(f"summed by {extension}") == 2
     assert "building" not in output
-    ran = subprocess.run([venv / "bin/stretto", "doctor"], env=environment, capture_output=True, text=True)
-    assert "this wheel has stretto.torch for one release, and there is no g++ for others" in ran.stdout
-    # One that cannot be loaded is built instead, which says what it lacks.
-    (prebuilt,) = venv.glob("lib/python3*/site-packages/stretto/torch/prebuilt/*.so")
-    prebuilt.write_bytes(b"of another system")
-    ran = subprocess.run(
-        [venv / "bin/python", "-m", "stretto.torch"], env=environment, capture_output=True, text=True
-    )
-    assert ran.returncode == 1
-    assert "needs the C++ compiler g++" in ran.stderr.splitlines()[-1]
+    assert "the wheel has stretto.torch for it" in run(["stretto", "doctor"], environment, tmp_path)
+
+    # It asks for no newer system than PyTorch does, and names no folder of the machine that built it.
+    libraries = extension.parents[3] / "torch/lib"
+    for family in ("GLIBC", "GLIBCXX", "CXXABI"):
+        own, pytorch = (
+            {version for file in files for version in symbol_versions(file, family)}
+            for files in ([extension], [libraries / "libc10.so", libraries / "libtorch_cpu.so"])
+        )
+        assert max(own) <= max(pytorch)
+    assert "PATH" not in run(["readelf", "-d", extension])
+    assert str(ROOT).encode() not in extension.read_bytes()
+
+    def lines_of_build() -> list[str]:
+        words = [str(venv / "bin/python"), "-m", "stretto.torch"]
+        ran = subprocess.run(words, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 1
+        return [line for line in ran.stderr.splitlines() if line.startswith("stretto: ")]
+
+    # One that cannot be loaded is built instead, and so is that of another release.
+    extension.write_bytes(b"of another system")
+    announced, refused = lines_of_build()
+    assert "once, since the wheel's cannot be loaded (" in announced
+    assert "needs the C++ compiler g++" in refused
+    version = libraries.parent / "version.py"
+    version.write_text(version.read_text().replace(release, "2.5.1"))
+    announced, refused = lines_of_build()
+    assert announced == "stretto: building the extension for PyTorch 2.5.1+cpu, once"
+    assert refused.endswith(f"or take PyTorch {release}, for which the wheel has the extension")
 
 
 @pytest.mark.parametrize("flavor", ["openmpi", "openmpi5", "mpich", "mpich5", "intelmpi"])

@@ -164,10 +164,6 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 100 else f"...{text[-97:]}"
 
 
-# Where a wheel has stretto.torch for one release of PyTorch (scripts/wheel).
-_PREBUILT = Path(__file__).parents[1] / "torch" / "prebuilt"
-
-
 def check_frameworks() -> Iterator[Finding]:
     """Check which frameworks this Python has. None is imported, which would take seconds."""
     how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
@@ -175,11 +171,8 @@ def check_frameworks() -> Iterator[Finding]:
     compiler = (os.environ.get("CXX") or "g++").split()[0]
     if torch is None:
         yield Finding(Verdict.ABSENT, "PyTorch", f"not installed for this Python; get it with: {how}")
-    elif shutil.which(compiler) is None and any(_PREBUILT.glob("*.so")):
-        detail = (
-            f"{torch}; this wheel has stretto.torch for one release, and there is no {compiler} for others"
-        )
-        yield Finding(Verdict.GOOD, "PyTorch", detail)
+    elif torch.partition("+")[0] in map(paths.prebuilt_release, paths.prebuilt_extensions()):
+        yield Finding(Verdict.GOOD, "PyTorch", f"{torch}; the wheel has stretto.torch for it")
     elif shutil.which(compiler) is None:
         detail = f"{torch}, but no {compiler}, which builds stretto.torch; install it, or name another by CXX"
         yield Finding(Verdict.ABSENT, "PyTorch", detail)

@@ -86,6 +86,22 @@ def _package_folder(name: str) -> Path:
     )
 
 
+def prebuilt_extensions() -> list[Path]:
+    """The PyTorch extensions for this Python that the wheel carries."""
+    pattern = f"torch/prebuilt/{prebuilt_prefix('*')}*{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return sorted(file.absolute() for folder in stretto.__path__ for file in Path(folder).glob(pattern))
+
+
+def prebuilt_prefix(release: str) -> str:
+    """How the name of an extension for this release of PyTorch begins."""
+    return f"stretto_torch_{release.replace('.', '_')}_"
+
+
+def prebuilt_release(extension: Path) -> str:
+    """The release of PyTorch for which the wheel carries this extension."""
+    return ".".join(extension.name.split(".")[0].split("_")[2:-1])
+
+
 def cmake_folder() -> Path:
     """The folder for Stretto_DIR of CMake's find_package."""
     return _package_folder("lib/cmake/Stretto")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -15,18 +14,22 @@ from types import ModuleType
 
 from stretto.support import paths
 from stretto.support.errors import StrettoError
-from stretto.torch.building import built_extension, module_name, prebuilt_extension
+from stretto.torch.building import built_extension
+from stretto.torch.command import module_name
+from stretto.torch.prebuilt import prebuilt_extension
 
 
 @functools.cache
 def load_extension() -> ModuleType:
-    """The extension, of the wheel or built here. It finds Stretto's library by load_library()."""
+    """The extension: the wheel's, or one that is built. It finds Stretto's library by load_library()."""
     prebuilt = prebuilt_extension()
-    if prebuilt is not None:
-        # The C or C++ library of an old system may lack what it needs.
-        with contextlib.suppress(ImportError):
-            return _load(prebuilt)
-    return _load(built_extension())
+    if prebuilt is None:
+        return _load(built_extension())
+    try:
+        return _load(prebuilt)
+    except ImportError as error:
+        # Such as a PyTorch that someone else built, or an older C++ library than PyTorch's own builds need.
+        return _load(built_extension(f"the wheel's cannot be loaded ({error})"))
 
 
 def _load(path: Path) -> ModuleType:

@@ -17,6 +17,7 @@ from stretto.doctor.checks import Finding, Verdict
 from stretto.doctor.report import examine_all, print_report
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor
+from stretto.support import paths
 
 
 def compiled(folder: Path, *libraries: str) -> None:
@@ -71,6 +72,14 @@ def test_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = next(finding for finding in checks.check_frameworks() if finding.what == "PyTorch")
     assert torch.verdict is Verdict.ABSENT
     assert "no no-such-compiler" in torch.detail
+    # A wheel has it for one release.
+    release = metadata.version("torch").partition("+")[0]
+    for carried, verdict in (("1.0.0", Verdict.ABSENT), (release, Verdict.GOOD)):
+        extension = Path(f"{paths.prebuilt_prefix(carried)}0123.so")
+        monkeypatch.setattr(paths, "prebuilt_extensions", lambda extension=extension: [extension])
+        torch = next(finding for finding in checks.check_frameworks() if finding.what == "PyTorch")
+        assert torch.verdict is verdict
+    assert torch.detail.endswith("the wheel has stretto.torch for it")
 
 
 def test_installs() -> None:
