@@ -117,6 +117,15 @@ bool is_this_program(const std::string& path) {
          its.st_ino == own.st_ino;
 }
 
+/// Whether PyTorch loads Stretto by itself, and no MPI launcher started this rank: as in `stretto run`.
+bool is_loaded_by_pytorch() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    if (std::getenv(name) != nullptr) return false;
+  }
+  const char* replaced = std::getenv("STRETTO_REPLACE");
+  return replaced != nullptr && *replaced != '\0';
+}
+
 /// Puts Stretto under what is started next, unless that cannot be.
 void preload(const Target& target) {
   if (is_this_program(target.binary)) return;  // an inner `stretto exec`
@@ -136,7 +145,7 @@ void preload(const Target& target) {
 int start(std::span<char*> words) {
   const Target target = find_target(words.front());
   if (target.error == 0) {
-    preload(target);
+    if (!is_loaded_by_pytorch()) preload(target);
     for (const auto& [name, value] : mpi4py_variables()) set(name, value);
     execv(target.path.c_str(), words.data());
   }

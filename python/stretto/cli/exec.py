@@ -8,11 +8,11 @@ import sys
 
 import typer
 
-from stretto.cli.program import QuickCommand, program_of
+from stretto.cli.program import PassingCommand, program_of
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
-COMMAND_CLASS = QuickCommand
+COMMAND_CLASS = PassingCommand
 
 
 def exec(context: typer.Context) -> None:  # noqa: A001  as the command is called
@@ -24,4 +24,4 @@ def exec(context: typer.Context) -> None:  # noqa: A001  as the command is calle
     if command is None:
         raise StrettoError("exec: the program stretto is not there; install Stretto again")
     sys.stdout.flush()
-    os.execv(command, [str(command), "exec", "--", *program_of(context)])
+    os.execv(command, [str(command), "exec", *program_of(context)])

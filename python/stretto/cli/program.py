@@ -41,6 +41,17 @@ class ProgramCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), self.program_usage]
 
 
+class PassingCommand(ProgramCommand):
+    """A command that another program carries out: it gets all words, options among them, as they are."""
+
+    program_usage = "[--] PROGRAM [ARGUMENTS]"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep all arguments."""
+        ctx.meta[_KEY] = args
+        return []
+
+
 class QuickCommand(ProgramCommand):
     """A command whose options are flags and texts, which it reads itself.
 
@@ -96,7 +107,7 @@ def commands_of(group: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def program_of(context: typer.Context) -> list[str]:
-    """The arguments after `--`; empty if there was none."""
+    """The arguments that are for another program: those after `--`, if it has any of its own."""
     program: list[str] = context.meta.get(_KEY, [])
     return program
 

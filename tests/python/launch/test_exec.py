@@ -232,6 +232,18 @@ def test_settings(tmp_path: Path) -> None:
     }
 
 
+def test_gloo_is_replaced() -> None:
+    line = [STRETTO, "exec", "--replace=gloo", "sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_REPLACE"]
+    # PyTorch loads the library by itself.
+    assert run(line, LD_PRELOAD="", RANK="1").stdout == "preload= gloo\n"
+    # In a job of an MPI launcher, the program may call MPI too.
+    assert run(line, LD_PRELOAD="", PMI_RANK="1").stdout == f"preload={library()} gloo\n"
+    refused = run([STRETTO, "exec", "--replace", "nccl", "echo", "started"])
+    by_run = run([STRETTO, "run", "--replace", "nccl", "--", "echo", "started"])
+    assert (by_run.returncode, by_run.stdout) == (2, "")
+    assert by_run.stderr == refused.stderr.replace("stretto: exec: ", "stretto: ")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
@@ -275,7 +287,8 @@ def test_a_static_program(tmp_path: Path) -> None:
     assert ran.returncode == 3
     reason = "it is linked statically; link libstretto into it"
     assert ran.stderr == f"stretto: {program} runs without Stretto: {reason}\n"
-    assert run([STRETTO, "exec", program], PMI_RANK="1").stderr == ""
+    for rank in ("PMI_RANK", "RANK"):  # torchrun's ranks, too
+        assert run([STRETTO, "exec", program], None, **{rank: "1"}).stderr == ""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -328,3 +341,6 @@ def test_damaged_programs(tmp_path: Path, changes: list[tuple[int, int]], length
 def test_python_m_stretto_does_the_same() -> None:
     ran = run([sys.executable, "-m", "stretto", "exec", "--", "sh", "-c", "echo $LD_PRELOAD"], LD_PRELOAD="")
     assert ran.stdout == f"{library()}\n"
+    line = [sys.executable, "-m", "stretto", "exec", "--set", "STRETTO_TABLE=none", "--summary"]
+    ran = run([*line, "sh", "-c", "echo $STRETTO_TABLE $STRETTO_SUMMARY $*", "sh", "--", "--strict"])
+    assert (ran.stdout, ran.stderr) == ("none 1 -- --strict\n", "")
