@@ -20,9 +20,9 @@ from stretto.launch.jobs import Process
 from stretto.launch.run import build_command, check_root, find_start, stretto_variables
 from stretto.launch.settings.tables import table_in_force
 from stretto.results.runs import Run, read_events
-from stretto.sockets.commands import SOCKETS, ranks_command, torchrun_command
+from stretto.sockets.commands import ranks_command, torchrun_command
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.spec.native import NATIVE
+from stretto.spec.native import NATIVE, SOCKETS
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 

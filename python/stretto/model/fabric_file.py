@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stretto import _core
-from stretto.sockets.commands import SOCKETS
+from stretto.spec.native import SOCKETS
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_bandwidth, format_seconds
 

@@ -15,8 +15,7 @@ from stretto.model.walker import Call, Model, candidates, link_seconds, machine_
 from stretto.predict.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up
 from stretto.predict.measured import Measured
 from stretto.predict.rule import find_row
-from stretto.sockets.commands import SOCKETS
-from stretto.spec.native import NATIVE, library_name
+from stretto.spec.native import NATIVE, SOCKETS, library_name
 from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text

@@ -7,9 +7,6 @@ import json
 import sys
 from collections.abc import Sequence
 
-SOCKETS = "sockets"
-"""The name on the command line, and of the family of tables."""
-
 
 def ranks_command(prefixes: Sequence[Sequence[str]], program: Sequence[str]) -> list[str]:
     """The command line that starts a rank by each prefix: an empty one, or what enters a lab's node."""

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 
 NATIVE = "native"
 
+SOCKETS = "sockets"
+"""Where options and tables name an MPI library: jobs without MPI, which have no `native`."""
+
 # MPICH's algorithms that need parameters, which control variables do not give; and its algorithms for
 # operations that do not commute, which end the job if the operation does.
 _NOT_BY_NAME = re.compile(
