@@ -262,6 +262,7 @@ void Learner::begin_watch() {
 /// `recent`: calls in a row by the winner of the last duels.
 void Learner::look_at_winner(const Recent& recent) {
   if (!(watch_.expected(probation_->bytes) > 0)) return;  // calls of that size are still to come
+  count_won();
   const Probation last = *std::exchange(probation_, {});
   const std::size_t known = best_in_a_row(last.bytes);
   const bool is_known_slower = known != incumbent_ && arms_[known].in_a_row < worth_a_change * recent.usual;
@@ -280,6 +281,7 @@ void Learner::look_at_winner(const Recent& recent) {
 
 /// `recent`: calls in a row by the loser, in its place.
 void Learner::look_at_loser(const Recent& recent) {
+  count_won();
   const Probation last = *std::exchange(probation_, {});
   const std::size_t loser = last.loser;
   const double usual = watch_.expected(last.bytes) > 0 ? recent.usual : 0;
@@ -352,7 +354,7 @@ void Learner::count_won() {
 }
 
 void Learner::begin_due_duel() {
-  if (is_loser_called()) return;
+  if (is_loser_called()) return;  // one thing after the other
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
   // If the network seems to have changed, that is found out first.
   if (duel_ || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
