@@ -184,6 +184,7 @@ def test_an_old_processor_takes_other_kernels(empty: dict[str, str], tmp_path: P
 
 
 TRAINING = """
+import sys
 import torch
 import torch.distributed as dist
 from stretto.torch.extension import load_extension
@@ -191,7 +192,7 @@ dist.init_process_group("stretto")
 summed = torch.full((1000,), float(dist.get_rank() + 1))
 dist.all_reduce(summed)
 assert summed.eq(3).all()
-print("summed by", load_extension().__file__, flush=True)
+sys.stdout.write(f"summed by {load_extension().__file__}\\n")  # in one piece, as ranks write at once
 dist.destroy_process_group()
 """
 
