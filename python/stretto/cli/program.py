@@ -47,7 +47,9 @@ class PassingCommand(ProgramCommand):
     program_usage = "[--] PROGRAM [ARGUMENTS]"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Keep all arguments."""
+        """Keep all arguments, unless the first one asks for help."""
+        if args and args[0] in ctx.help_option_names:
+            return list(super().parse_args(ctx, args))
         ctx.meta[_KEY] = args
         return []
 
