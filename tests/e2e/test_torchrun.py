@@ -170,6 +170,17 @@ def test_explain_knows_what_a_job_takes(quiet: dict[str, str], run_program: Run,
 
 
 @pytest.mark.long
+def test_the_benchmark_of_a_decoder_compares_backends(
+    quiet: dict[str, str], run_program: Run, tmp_path: Path
+) -> None:
+    program, file = FOLDER.parents[1] / "benchmarks" / "torch_decode.py", tmp_path / "decode.json"
+    options = ["--batches", "2", "--tokens", "3", "--json", str(file)]
+    assert "gloo / stretto" in run_program(torchrun(2, [str(program), *options]), quiet, SECONDS)
+    seconds = json.loads(file.read_text(encoding="utf-8"))["seconds"]["2"]
+    assert {name: len(times) for name, times in seconds.items()} == {"stretto": 3, "gloo": 3}
+
+
+@pytest.mark.long
 def test_every_collective_is_right_in_place_of_gloo(run_program: Run, quiet: dict[str, str]) -> None:
     output = run_program(replacing(line_of(3, "torch_collectives.py", "gloo")), quiet, SECONDS)
     assert lines_of_right(output) == 3
