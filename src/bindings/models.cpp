@@ -125,11 +125,7 @@ std::vector<std::pair<std::string, double>> fastest(const std::string& name, std
                         .nodes = topology.nodes,
                         .min_ppn = topology.min_ppn,
                         .max_ppn = topology.max_ppn};
-  const auto fits = [&](const Spec& spec) {
-    const Algorithm& algorithm = *spec.recipe.algorithm;
-    const bool is_too_long = algorithm.stays_whole() && 2 * from - 1 > Pipelining::most_segment_bytes;
-    return !is_too_long && algorithm.misfit(task_of(spec.recipe, topology, 0)).empty();
-  };
+  const auto fits = [&](const Spec& spec) { return serves(spec, topology, 2 * from - 1); };
   std::vector<std::pair<std::string, double>> specs;
   for (const Modelled& one : find_fastest(shape, topology, machine, most, fits)) {
     specs.emplace_back(to_string(one.spec), one.seconds);

@@ -7,7 +7,6 @@
 #include <sstream>
 #include <string>
 
-#include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
@@ -58,7 +57,7 @@ std::string text_of(const Communicator& state, const Machine& machine) {
       const CallTraits traits = traits_of(collective, bytes);
       const CallShape shape = shape_of(traits, topology, Form::non_blocking, session.shares_memory);
       const auto fastest = find_fastest_without_library(shape, topology, machine);
-      if (!fastest || !find_misfit(fastest->spec, traits, topology).empty()) continue;
+      if (!fastest) continue;
       text += std::string(name_of(collective)) + ' ' + std::to_string(least_bytes_of(bytes)) + ' ' +
               to_string(fastest->spec) + '\n';
     }

@@ -178,13 +178,16 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
   return fastest;
 }
 
+bool serves(const Spec& spec, const Topology& topology, std::size_t longest) {
+  const Algorithm& algorithm = *spec.recipe.algorithm;
+  const bool is_too_long = algorithm.stays_whole() && longest > Pipelining::most_segment_bytes;
+  return !is_too_long && algorithm.misfit(task_of(spec.recipe, topology, 0)).empty();
+}
+
 std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,
                                                      const Machine& machine) {
   const auto fits = [&](const Spec& spec) {
-    if (spec.is_native() || is_cut_small(spec, topology)) return false;
-    const Algorithm& algorithm = *spec.recipe.algorithm;
-    const bool is_too_long = algorithm.stays_whole() && shape.bytes > Pipelining::most_segment_bytes;
-    return !is_too_long && algorithm.misfit(task_of(spec.recipe, topology, 0)).empty();
+    return !spec.is_native() && !is_cut_small(spec, topology) && serves(spec, topology, shape.bytes);
   };
   const std::vector<Modelled> fastest = find_fastest(shape, topology, machine, 1, fits);
   return fastest.empty() ? std::nullopt : std::optional(fastest.front());

@@ -21,6 +21,9 @@ struct Modelled {
   double seconds = 0;
 };
 
+/// Whether an algorithm of Stretto can serve calls of up to so many bytes on these ranks.
+bool serves(const Spec& spec, const Topology& topology, std::size_t longest);
+
 /// Returns up to `most` specs that should be fastest for calls of this shape on this machine: the fastest;
 /// the same algorithm by messages that libraries send eagerly, and uncut, since the model knows least of the
 /// price of a cut; then other algorithms, the fastest first. They come from the registry's short list, those

@@ -235,11 +235,6 @@ void Learner::put_on_probation(std::size_t loser, double of_loser, std::size_t b
   probation_ = {.loser = loser, .of_loser = of_loser, .bytes = bytes};
 }
 
-/// The spec of calls outside duels.
-std::size_t Learner::called_in_a_row() const {
-  return is_loser_called() ? probation_->loser : incumbent_;
-}
-
 /// Who was the fastest one in a row; the incumbent if no other one is known.
 std::size_t Learner::best_in_a_row(std::size_t bytes) const {
   std::size_t best = incumbent_;
@@ -296,13 +291,13 @@ void Learner::look_at_loser(const Recent& recent) {
     next_watch_ = calls_ + 2 * least_watch;
     return;
   }
+  const double seconds = is_faster ? usual : last.of_winner;
   if (is_faster) {
-    conclude(loser, incumbent_, usual, 1 / ratio, last.bytes);
-    keep(usual, last.bytes);
+    conclude(loser, incumbent_, seconds, 1 / ratio, last.bytes);
   } else {
-    conclude(incumbent_, loser, last.of_winner, ratio, last.bytes);
-    keep(last.of_winner, last.bytes);
+    conclude(incumbent_, loser, seconds, ratio, last.bytes);
   }
+  keep(seconds, last.bytes);
   begin_watch();
 }
 
@@ -438,7 +433,8 @@ const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
   current_bytes_ = bytes;
   if (!duel_ && !is_settled_) begin_due_duel();
-  const std::size_t arm = duel_ ? begin_duel_call(bytes) : called_in_a_row();
+  const std::size_t in_a_row = is_loser_called() ? probation_->loser : incumbent_;
+  const std::size_t arm = duel_ ? begin_duel_call(bytes) : in_a_row;
   return arm == 0 ? nullptr : &arms_[arm].spec;
 }
 

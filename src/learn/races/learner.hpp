@@ -163,7 +163,6 @@ class Learner {
   void conclude(std::size_t winner, std::size_t loser, double seconds, double ratio, std::size_t bytes);
   void put_on_probation(std::size_t loser, double of_loser, std::size_t bytes);
   [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }
-  [[nodiscard]] std::size_t called_in_a_row() const;
   [[nodiscard]] std::size_t best_in_a_row(std::size_t bytes) const;
   void look_at_winner(const Recent& recent);
   void look_at_loser(const Recent& recent);
