@@ -91,6 +91,8 @@ struct InterfaceTraits {
   const char* (*failure)() = nullptr;
   /// Makes them fail, on all ranks.
   void (*fail)(const char* reason) = nullptr;
+  /// Does so too, since a rank has ended, unless another rank says within half a second why.
+  void (*fail_late)(const char* reason) = nullptr;
 
   /// Whether there is a library to which the program's collectives can be left.
   [[nodiscard]] bool has_library() const { return own_symbol == nullptr; }

@@ -64,10 +64,11 @@ constexpr milliseconds longest_wait_for_farewell{200};
 
 }  // namespace
 
-bool Connection::is_flushed() const {
-  if (!socket_ || queue_.error() != 0) return true;
+std::size_t Connection::bytes_left() const {
+  if (!socket_ || queue_.error() != 0) return 0;
   int on_its_way = 0;
-  return queue_.is_empty() && (ioctl(socket_.file(), SIOCOUTQ, &on_its_way) != 0 || on_its_way == 0);
+  const bool is_known = ioctl(socket_.file(), SIOCOUTQ, &on_its_way) == 0;
+  return queue_.bytes() + (is_known ? static_cast<std::size_t>(on_its_way) : 0);
 }
 
 /// A connection that takes nothing more may still have a farewell to be read. Its end is seen there.
@@ -93,7 +94,7 @@ bool Connection::read() {
 
 std::optional<Landing> Connection::take(const Frame& frame) {
   if (frame.kind == FrameKind::farewell) {
-    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for that (is_flushed)
+    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for that (bytes_left)
     endpoint_.take_farewell(peer_);
     return Landing{};
   }
@@ -266,8 +267,10 @@ void Outgoing::send(Message& message) {
   if (!writes_) flush();
 }
 
-bool Outgoing::is_flushed() const {
-  return state_ == State::ended || state_ == State::without_address || (socket_ && Connection::is_flushed());
+/// While it waits to connect again, it has no socket.
+std::size_t Outgoing::bytes_left() const {
+  if (state_ == State::ended || state_ == State::without_address) return 0;
+  return socket_ ? Connection::bytes_left() : queue_.bytes();
 }
 
 std::optional<Landing> Outgoing::take_own(const Frame& frame) {

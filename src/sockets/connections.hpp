@@ -29,9 +29,9 @@ class Connection : public Polled, protected FrameTaker {
 
   void say_farewell();
   void tell_failure(const std::string& reason);
-  /// Whether all that was written has arrived at the other side: what is on its way is lost if that side
-  /// sends something after close().
-  [[nodiscard]] virtual bool is_flushed() const;
+  /// Returns how much has not arrived at the other side yet: what is on its way is lost if that side sends
+  /// something after close().
+  [[nodiscard]] virtual std::size_t bytes_left() const;
   [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
   /// Returns whether anything was written.
   bool flush();
@@ -70,7 +70,7 @@ class Outgoing final : public Connection {
   /// Begins as soon as the address is known.
   void connect(const Address& address);
   void send(Message& message);
-  [[nodiscard]] bool is_flushed() const override;
+  [[nodiscard]] std::size_t bytes_left() const override;
   bool look(bool readable, bool writable) override;
   /// To be called now and then.
   void look_at_clock(Endpoint::Clock::time_point now);

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <utility>
@@ -17,12 +20,13 @@
 namespace stretto {
 namespace {
 
-/// Ranks may need a connection to each other rank.
-void raise_limit_of_files() {
+/// Ranks may need a connection to each other rank. Returns how many files this process may have open.
+std::size_t raise_limit_of_files() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_max;
 }
 
 /// It stays: works may ask for it at any time.
@@ -43,7 +47,11 @@ class Endpoint::Door final : public Polled {
   static constexpr std::size_t most_visitors = 512;
   static constexpr std::chrono::seconds longest_visit{10};
 
-  Door(Endpoint& endpoint, Socket listener) : endpoint_(endpoint), listener_(std::move(listener)) {
+  /// Strangers leave most of the `files` to the program and the ranks.
+  Door(Endpoint& endpoint, Socket listener, std::size_t files)
+      : endpoint_(endpoint),
+        listener_(std::move(listener)),
+        most_visitors_(std::clamp<std::size_t>(files / 4, 1, most_visitors)) {
     endpoint_.poller_.add(listener_, *this);
   }
 
@@ -57,7 +65,7 @@ class Endpoint::Door final : public Polled {
         if (is_shut_) endpoint_.poller_.remove(listener_);
         return i > 0;
       }
-      if (visitors_.size() >= most_visitors) refuse_first();
+      if (visitors_.size() >= most_visitors_) refuse_first();
       Guest& guest = visitors_.emplace_back(*this, std::move(socket), Clock::now() + longest_visit);
       endpoint_.poller_.add(guest.visitor.socket(), guest);
     }
@@ -106,6 +114,7 @@ class Endpoint::Door final : public Polled {
 
   Endpoint& endpoint_;
   Socket listener_;
+  std::size_t most_visitors_;
   std::list<Guest> visitors_;
   bool has_decided_ = false;
   bool is_shut_ = false;
@@ -118,9 +127,9 @@ Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, c
       listens_at_(listens_at),
       inbox_(ranks),
       peers_(static_cast<std::size_t>(ranks)),
+      others_(ranks - 1),
       buffer_(std::size_t{64} << 10) {
-  raise_limit_of_files();
-  door_ = std::make_unique<Door>(*this, std::move(listener));
+  door_ = std::make_unique<Door>(*this, std::move(listener), raise_limit_of_files());
 }
 
 Endpoint::~Endpoint() = default;
@@ -180,8 +189,8 @@ void Endpoint::start_send(Message& message) {
 void Endpoint::start_receive(Message& message) {
   Inbox::Early early = inbox_.post(message);
   if (early != nullptr) return deliver(std::move(early), message);
-  if (message.peer != any_rank && message.peer != rank_ && peer(message.peer).has_left)
-    fail_without(message.peer);
+  if (message.peer == any_rank) return look_at_receives_from_any();
+  if (message.peer != rank_ && peer(message.peer).has_left) fail_without(message.peer);
 }
 
 void Endpoint::deliver(Inbox::Early early, Message& receive) {
@@ -252,9 +261,15 @@ void Endpoint::lose(int rank, const std::string& how) {
 }
 
 void Endpoint::take_farewell(int rank) {
-  peer(rank).has_left = true;
+  if (!std::exchange(peer(rank).has_left, true)) --others_;
   if (peer(rank).out) peer(rank).out->end_all(Message::State::done);
   if (inbox_.awaits(rank)) fail_without(rank);
+  look_at_receives_from_any();
+}
+
+void Endpoint::look_at_receives_from_any() {
+  if (others_ == 0 && ranks_ > 1 && inbox_.awaits_any())
+    fail_locked("all other ranks have left the job, and this one waits for a message from any");
 }
 
 void Endpoint::fail_without(int rank) {
@@ -264,6 +279,16 @@ void Endpoint::fail_without(int rank) {
 void Endpoint::fail(const std::string& reason) {
   const std::lock_guard guard(mutex_);
   fail_locked(reason);
+}
+
+void Endpoint::fail_late(const std::string& reason) {
+  constexpr std::chrono::milliseconds longest{500};
+  constexpr double one_look = 0.01;
+  const auto until = Clock::now() + longest;
+  while (failure() == nullptr && Clock::now() < until) {
+    if (!progress()) await(one_look);
+  }
+  fail(reason);
 }
 
 void Endpoint::fail_locked(const std::string& reason) {
@@ -293,34 +318,37 @@ void Endpoint::leave(double seconds) {
   // its connections end.
   constexpr double longest_after_failure = 1;
   if (failure() != nullptr) seconds = std::min(seconds, longest_after_failure);
-  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto patience = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   // A rank to which this one has sent something reads the farewell behind it, and nowhere else: it might come
   // first there.
-  const auto say_farewell = [&](auto&& say, auto&& is_flushed) {
+  const auto say_farewell = [&](auto&& say, auto&& count_left) {
     {
       const std::lock_guard guard(mutex_);
       say();
     }
-    for (bool done = false; !done && Clock::now() < until;) {
+    auto least = std::numeric_limits<std::size_t>::max();
+    for (auto until = Clock::now() + patience; least > 0 && Clock::now() < until;) {
       if (!progress()) std::this_thread::sleep_for(std::chrono::microseconds(100));
       const std::lock_guard guard(mutex_);
-      done = is_flushed();
+      const std::size_t left = count_left();
+      if (left < std::exchange(least, std::min(least, left))) until = Clock::now() + patience;
     }
+  };
+  const auto sum = [](const std::vector<int>& ranks, auto&& left_for) {
+    return std::transform_reduce(ranks.begin(), ranks.end(), std::size_t{0}, std::plus(), left_for);
   };
   say_farewell(
       [&] {
         for (const int rank : connected_) peer(rank).out->say_farewell();
       },
-      [&] {
-        return std::ranges::all_of(connected_, [&](int rank) { return peer(rank).out->is_flushed(); });
-      });
+      [&] { return sum(connected_, [&](int rank) { return peer(rank).out->bytes_left(); }); });
   say_farewell(
       [&] {
         for (const int rank : admitted_) {
-          if (!peer(rank).out || !peer(rank).out->is_flushed()) peer(rank).in->say_farewell();
+          if (!peer(rank).out || peer(rank).out->bytes_left() > 0) peer(rank).in->say_farewell();
         }
       },
-      [&] { return std::ranges::all_of(admitted_, [&](int rank) { return peer(rank).in->is_flushed(); }); });
+      [&] { return sum(admitted_, [&](int rank) { return peer(rank).in->bytes_left(); }); });
 }
 
 void Endpoint::abandon_in_child() {

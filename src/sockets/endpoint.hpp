@@ -65,13 +65,16 @@ class Endpoint {
   /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of
   /// messages is free then. Does nothing if they have failed before.
   void fail(const std::string& reason);
+  /// Does so too, unless another rank says within half a second why: a rank that has ended may have heard of
+  /// one that was lost before it.
+  void fail_late(const std::string& reason);
   /// Returns why nothing works any more, or nullptr. The text stays. All messages have failed then, and
   /// nothing uses their memory.
   [[nodiscard]] const char* failure() const { return failure_.load(std::memory_order_acquire); }
   /// Returns the same while messages fail, too.
   [[nodiscard]] const char* reason() const { return reason_.load(std::memory_order_acquire); }
 
-  /// Takes leave of the other ranks, once all that was sent has left, or the time is over.
+  /// Takes leave of the other ranks, once all that was sent has left, or nothing of it has for so long.
   void leave(double seconds);
   /// Makes all messages fail, without a word to the other ranks. To be called after leave().
   void close();
@@ -105,6 +108,8 @@ class Endpoint {
   /// Fails since a rank that has left is waited for.
   void fail_without(int rank);
   void take_farewell(int rank);
+  /// Fails if a receive from any rank is posted and nobody is left who may send.
+  void look_at_receives_from_any();
   void fail_locked(const std::string& reason);
   void end_all_messages(const std::string& reason);
 
@@ -121,6 +126,7 @@ class Endpoint {
   std::unique_ptr<Door> door_;
   std::vector<int> connected_;  // ranks with an `out`
   std::vector<int> admitted_;   // ranks with an `in`
+  int others_;                  // ranks that have not left, but this one
   Clock::time_point next_look_{};
   std::atomic<const char*> reason_{nullptr};
   std::atomic<const char*> failure_{nullptr};

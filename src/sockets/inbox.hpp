@@ -52,6 +52,7 @@ class Inbox {
   bool cancel(Message& receive);
   /// Whether a receive from this rank alone is posted.
   [[nodiscard]] bool awaits(int source) const { return !at(source).posted.empty(); }
+  [[nodiscard]] bool awaits_any() const { return !posted_for_any_.empty(); }
   /// Ends all that is posted as failed.
   void fail();
 

@@ -78,6 +78,12 @@ SendQueue::State SendQueue::write(int file) {
   return State::empty;
 }
 
+std::size_t SendQueue::bytes() const {
+  std::size_t all = 0;
+  for (const Entry& entry : entries_) all += sizeof(Frame) + entry.bytes + entry.rest;
+  return all - written_;
+}
+
 void SendQueue::finish_first() {
   Entry done = std::move(entries_.front());
   entries_.pop_front();

@@ -24,6 +24,8 @@ class SendQueue {
   /// Writes what the connection takes.
   State write(int file);
   [[nodiscard]] bool is_empty() const { return entries_.empty(); }
+  /// What is still to be written, with the frames.
+  [[nodiscard]] std::size_t bytes() const;
   /// The error of the connection, if it is broken.
   [[nodiscard]] int error() const { return error_; }
 

@@ -127,6 +127,13 @@ def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, sta
         check_right(ended)
 
 
+def test_all_name_the_rank_that_was_lost_first(quiet: dict[str, str], tmp_path: Path) -> None:
+    *others, last = run_ranks(5, "ending", quiet, tmp_path)
+    assert last.returncode == -signal.SIGKILL
+    for ended in others:
+        assert (ended.returncode, lines_of_right(ended.stdout)) == (1, 1), ended.stdout
+
+
 def replacing(line: Sequence[str]) -> list[str]:
     return [str(find_command()), "run", "--replace", "gloo", "--", *line]
 

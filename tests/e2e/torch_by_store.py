@@ -192,6 +192,17 @@ def killed(ranks: Ranks) -> None:
     ranks.meet("without", range(ranks.last))
 
 
+def ending(ranks: Ranks) -> None:
+    """A rank dies, and the others end because of it, one after the other. All name the one that died."""
+    begin(ranks)
+    check_total(ranks.size)
+    if ranks.is_last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    line = refusal(lambda: check_until_failure(ranks.size))
+    assert f"rank {ranks.last}" in line, line
+    raise SystemExit("right")
+
+
 def exception(ranks: Ranks) -> None:
     """An exception that nobody caught: the other ranks hear of it."""
     begin(ranks)
@@ -285,6 +296,7 @@ CASES: dict[str, Callable[[Ranks], None]] = {
     "late": late,
     "overdue": overdue,
     "killed": killed,
+    "ending": ending,
     "exception": exception,
     "aborted": aborted,
     "monitored": monitored,

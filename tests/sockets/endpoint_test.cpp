@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/endpoint.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "job.hpp"
 
 namespace stretto {
@@ -445,6 +448,76 @@ TEST(Endpoint, AReceiveFromARankThatHasLeftFails) {
   }
 }
 
+/// As long as anybody may still send, a receive from any rank waits.
+TEST(Endpoint, AReceiveFromAnyFailsWhenAllHaveLeft) {
+  for (const bool is_posted : {true, false}) {
+    Job job(3);
+    job.connect_tree();
+    Transfer received = Transfer::received(any_rank, 9, 5, 10);
+    if (is_posted) job.start(0, received);
+    job.leave(1);
+    for (int i = 0; i < 100; ++i) job.progress();
+    EXPECT_EQ(job.failures(), "");
+    Transfer last = Transfer::sent(0, 9, 6, filled(10, 1));
+    job.start(2, last);
+    job.leave(2);
+    Transfer of_last = Transfer::received(any_rank, 9, 6, 10);
+    if (!is_posted) {
+      for (int i = 0; i < 100; ++i) job.progress();
+      // What was sent before is there.
+      ASSERT_TRUE(job.until([&] { return job[0].probe(any_rank, 9, 6).has_value(); }));
+      job.start(0, of_last);
+      ASSERT_TRUE(job.until([&] { return of_last.has_ended(); }));
+      EXPECT_TRUE(of_last.has(2, filled(10, 1)));
+      EXPECT_EQ(job.failures(), "");
+      job.start(0, received);
+    }
+    ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5));
+    EXPECT_EQ(job.failures(), "all other ranks have left the job, and this one waits for a message from any\n");
+  }
+}
+
+/// A rank that sees a process of its node end may be the last one to hear which rank was lost first.
+TEST(Endpoint, AFailureThatOthersExplainIsTheirs) {
+  for (const bool is_explained : {true, false}) {
+    Job job(2);
+    job.connect_tree();
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (is_explained) job[1].fail("rank 2 is lost");
+    });
+    job[0].fail_late("rank 1 has ended");
+    other.join();
+    EXPECT_STREQ(job[0].failure(), is_explained ? "rank 2 is lost" : "rank 1 has ended");
+  }
+}
+
+/// A link that is slow is no reason to leave bytes behind, as long as some of them leave.
+TEST(Endpoint, ARankWaitsForAsLongAsItsBytesLeave) {
+  constexpr std::size_t bytes = 20'000'000;  // more than the system keeps
+  Job job(2);
+  job.connect_tree();
+  Transfer sent = Transfer::sent(0, 1, 5, filled(bytes, 1));
+  Transfer received = Transfer::received(1, 1, 5, bytes);
+  job.start(1, sent);
+  job.start(0, received);
+  ASSERT_TRUE(job.until([&] { return received.message().arrived > 0; }));
+  std::thread leaves([&] {
+    job[1].leave(0.5);
+    job[1].close();
+    job.kill(1);
+  });
+  const auto began = std::chrono::steady_clock::now();
+  while (!received.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    job[0].progress();
+  }
+  EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
+  leaves.join();
+  EXPECT_EQ(job.failures(), "");
+  EXPECT_TRUE(received.has(1, filled(bytes, 1)));
+}
+
 /// A rank that cannot wait leaves messages behind. Their receives end.
 TEST(Endpoint, AMessageThatItsSenderLeftBehindFails) {
   for (const bool is_wanted : {false, true}) {
@@ -620,6 +693,26 @@ TEST(Endpoint, ARankThatIsSentAwayTriesAgain) {
     return visitor && ++visits == 3;
   }));
   EXPECT_EQ(job.failures(), "");
+}
+
+/// Whether a process that may have `files` open can open one more, after half as many strangers have come.
+bool has_file_left(rlim_t files) {
+  const rlimit limit{.rlim_cur = files, .rlim_max = files};
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  Job job(1);
+  std::vector<Socket> strangers;
+  SystemAddress to(job.addresses[0]);
+  for (rlim_t i = 0; i < files / 2; ++i) {
+    strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    connect(strangers.back().file(), to.get(), to.length);
+  }
+  for (int i = 0; i < 100; ++i) job.progress();
+  return static_cast<bool>(Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+}
+
+/// A process of its own, since a limit cannot be raised again.
+TEST(Endpoint, StrangersGetAQuarterOfTheFiles) {
+  EXPECT_EXIT(_exit(has_file_left(100) ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 /// Whatever strangers do at the door, the ranks find each other.

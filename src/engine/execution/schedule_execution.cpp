@@ -389,9 +389,9 @@ void ScheduleExecution::look_for_lost_peer() {
   if (lost_peer_ < 0) return;
   check(mpi.err_other);
   // Before this call's memory is free, nothing may arrive in it any more.
-  if (mpi.fail != nullptr) {
+  if (mpi.fail_late != nullptr) {
     const int rank = (*peers_)[static_cast<std::size_t>(lost_peer_)];
-    mpi.fail(("rank " + std::to_string(rank) + " of this node has ended, and others wait for it").c_str());
+    mpi.fail_late(("rank " + std::to_string(rank) + " of this node has ended, and others wait for it").c_str());
   }
   give_up();
 }

@@ -144,6 +144,7 @@ void bind() {
   mpi.own_symbol = &find_symbol;
   mpi.failure = [] { return job->endpoint->failure(); };
   mpi.fail = [](const char* reason) { job->endpoint->fail(reason); };
+  mpi.fail_late = [](const char* reason) { job->endpoint->fail_late(reason); };
 }
 
 /// For calls of other threads while the job ends.

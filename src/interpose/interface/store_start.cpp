@@ -99,13 +99,13 @@ std::mutex& beginning() {
   return mutex;
 }
 
-/// A rank that ends regularly takes leave, though nobody has ended the job. One that fails does not: the
-/// others see that.
+/// A rank that ends regularly takes leave, though nobody has ended the job. One that ends since the job has
+/// failed lets the reason leave. One that fails by itself does neither: the others see that.
 void leave_at_exit(int status, void* process) {
   if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
   constexpr double longest = 5;  // s
-  if (status != 0) return;
-  if (const auto network = own_network()) network->leave(longest);
+  const auto network = own_network();
+  if (network != nullptr && (status == 0 || network->failure() != nullptr)) network->leave(longest);
 }
 
 /// In each process that has a job.

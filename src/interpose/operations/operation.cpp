@@ -329,7 +329,7 @@ void end_job_without(int place, const std::string& call) {
   const std::string reason = "rank " + std::to_string(rank_at(place)) + " (process " +
                              std::to_string(session.memory.process(place).pid()) +
                              " of this node) has ended, and " + call + " waits for it";
-  if (mpi.fail != nullptr) return mpi.fail(reason.c_str());
+  if (mpi.fail_late != nullptr) return mpi.fail_late(reason.c_str());
   complain(this_rank() + ": " + reason + "; the job ends");
   end_job(true);
 }
