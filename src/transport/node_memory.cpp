@@ -16,20 +16,38 @@ std::string NodeMemory::make(const RegionShape& shape, int place, std::uint64_t 
 }
 
 std::string NodeMemory::map(const std::vector<Owner>& owners) {
+  return map_all(owners.size(), [&](std::size_t place, Region& mapped, PeerProcess& process) {
+    const auto& [pid, file, token] = owners[place];
+    process = PeerProcess(pid);
+    return Region::map(pid, file, shape_.bytes(), token, mapped);
+  });
+}
+
+std::string NodeMemory::receive(const std::vector<Owner>& owners) {
+  std::vector<std::uint64_t> tokens;
+  for (const Owner& owner : owners) tokens.push_back(owner.token);
+  std::vector<Handover::Received> received;
+  std::string error = handover_.exchange(own_.file(), place_, tokens, received);
+  handover_ = Handover();
+  if (!error.empty()) return error;
+  return map_all(owners.size(), [&](std::size_t place, Region& mapped, PeerProcess& process) {
+    process = PeerProcess(received[place].pid);
+    return Region::map("what came", received[place].file.number(), shape_.bytes(), tokens[place], mapped);
+  });
+}
+
+std::string NodeMemory::map_all(std::size_t places, const MapOne& map_one) {
   // What counts for this rank from the beginning: others' mailboxes, and of their stores as much as one
   // store. Where there are few, no call meets a page that was never read, which takes some microseconds for
   // each 64 KiB.
   const std::size_t touched =
-      shape_.store_offset() + shape_.store_bytes / std::max<std::size_t>(owners.size() - 1, 1);
-  regions_.resize(owners.size());
-  processes_.resize(owners.size());
-  for (std::size_t i = 0; i < owners.size(); ++i) {
+      shape_.store_offset() + shape_.store_bytes / std::max<std::size_t>(places - 1, 1);
+  regions_.resize(places);
+  processes_.resize(places);
+  for (std::size_t i = 0; i < places; ++i) {
     if (static_cast<int>(i) == place_) continue;
-    const auto& [pid, file, token] = owners[i];
-    if (std::string error = Region::map(pid, file, shape_.bytes(), token, regions_[i]); !error.empty())
-      return error;
+    if (std::string error = map_one(i, regions_[i], processes_[i]); !error.empty()) return error;
     regions_[i].touch(touched);
-    processes_[i] = PeerProcess(pid);
   }
   return {};
 }

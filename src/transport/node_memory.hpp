@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "transport/handover.hpp"
 #include "transport/mailbox.hpp"
 #include "transport/peer_process.hpp"
 #include "transport/piece_store.hpp"
@@ -36,6 +38,10 @@ class NodeMemory {
   std::string make(const RegionShape& shape, int place, std::uint64_t token);
   /// Maps the memory of the others, [place].
   std::string map(const std::vector<Owner>& owners);
+  /// In place of map(), where processes cannot open each other's files: offer(), and when all have offered
+  /// their memory, receive().
+  std::string offer(std::uint64_t token) { return handover_.listen(token); }
+  std::string receive(const std::vector<Owner>& owners);
   /// To be called when all of the node have mapped it.
   void close_files() { own_.close_file(); }
 
@@ -80,6 +86,8 @@ class NodeMemory {
   void take(int lane, int from);
 
  private:
+  using MapOne = std::function<std::string(std::size_t place, Region& mapped, PeerProcess& process)>;
+  std::string map_all(std::size_t places, const MapOne& map_one);
   [[nodiscard]] Mailbox& mine(int lane, int other) const;
   [[nodiscard]] const Mailbox& theirs(int lane, int other) const;
   [[nodiscard]] PairCounts& counts(int lane, int other) {
@@ -89,6 +97,7 @@ class NodeMemory {
   RegionShape shape_;
   int place_ = 0;
   Region own_;
+  Handover handover_;
   std::vector<Region> regions_;         // [place] none at this rank's own
   std::vector<PeerProcess> processes_;  // [place] the same
   std::vector<PairCounts> counts_;      // [lane][place]

@@ -9,10 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "threads/signals_blocked.hpp"
+#include "transport/failure.hpp"
+#include "transport/kept_file.hpp"
 
 namespace stretto {
 namespace {
@@ -24,10 +25,6 @@ struct Header {
   std::uint64_t token;
 };
 static_assert(sizeof(Header) <= cache_line);
-
-std::string failure(const std::string& what) {
-  return what + ": " + std::strerror(errno);
-}
 
 }  // namespace
 
@@ -82,8 +79,8 @@ void Region::close_file() {
 }
 
 /// A child by fork gets no mapping: its parent's messages are not its own.
-std::string Region::map_here(int protection, int flags) {
-  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | flags, file_, 0);
+std::string Region::map_here(int file, int protection, int flags) {
+  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | flags, file, 0);
   if (memory == MAP_FAILED) return failure("mmap");
   data_ = static_cast<std::byte*>(memory);
   madvise(data_, bytes_, MADV_DONTFORK);
@@ -118,7 +115,7 @@ std::string Region::make(std::size_t bytes, std::uint64_t token) {
     } while (errno == EINTR);
   }
   if (errno != 0) return failure(no_room);
-  if (std::string error = map_here(PROT_READ | PROT_WRITE, MAP_POPULATE); !error.empty()) return error;
+  if (std::string error = map_here(file_, PROT_READ | PROT_WRITE, MAP_POPULATE); !error.empty()) return error;
   fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
   new (data_) Header{token};
   return {};
@@ -128,19 +125,22 @@ std::string Region::map(int pid, int file, std::size_t bytes, std::uint64_t toke
   // The kernel lets processes of one user open each other's files here. Opened for reading, the memory cannot
   // be mapped for writing, now or later.
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(file);
+  // What has that number there may be another file by now: a pipe, a terminal.
+  const KeptFile file_here(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return file_here.number() < 0 ? failure(path) : map(path, file_here.number(), bytes, token, mapped);
+}
+
+std::string Region::map(const std::string& name, int file, std::size_t bytes, std::uint64_t token,
+                        Region& mapped) {
   Region region;
   region.maker_ = Maker::this_process();
   region.bytes_ = bytes;
-  // What has that number there may be another file by now: a pipe, a terminal.
-  region.file_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (region.file_ < 0) return failure(path);
   struct stat status {};
-  if (fstat(region.file_, &status) != 0) return failure(path);
-  std::string other = path + " is not the memory of a rank of this job (another PID namespace?)";
+  if (fstat(file, &status) != 0) return failure(name);
+  std::string other = name + " is not the memory of a rank of this job";
   if (status.st_size < static_cast<off_t>(bytes) || !S_ISREG(status.st_mode)) return other;
-  if (std::string error = region.map_here(PROT_READ, 0); !error.empty()) return error;
+  if (std::string error = region.map_here(file, PROT_READ, 0); !error.empty()) return error;
   if (reinterpret_cast<const Header*>(region.data_)->token != token) return other;
-  region.close_file();
   mapped = std::move(region);
   return {};
 }

@@ -49,6 +49,9 @@ class Region {
   /// Maps the region that process `pid` has as `file`, for reading only, and checks its token. Its pages
   /// count for this process from when it first reads them.
   static std::string map(int pid, int file, std::size_t bytes, std::uint64_t token, Region& mapped);
+  /// Maps it where this process has the file itself. `name` is for errors.
+  static std::string map(const std::string& name, int file, std::size_t bytes, std::uint64_t token,
+                         Region& mapped);
   /// Reads its first bytes now, so that no later access is the first one.
   void touch(std::size_t bytes) const;
 
@@ -60,7 +63,7 @@ class Region {
 
  private:
   void swap(Region& other) noexcept;
-  std::string map_here(int protection, int flags);
+  std::string map_here(int file, int protection, int flags);
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;

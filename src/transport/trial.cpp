@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 
+#include "transport/failure.hpp"
 #include "transport/node_memory.hpp"
 
 namespace stretto {
@@ -20,10 +20,6 @@ namespace {
 
 constexpr int most_seconds = 10;
 constexpr int lane = 0;
-
-std::string failure(const char* what) {
-  return std::string(what) + ": " + std::strerror(errno);
-}
 
 /// One of the two processes. Its methods return what has failed, or an empty text.
 class Partner {

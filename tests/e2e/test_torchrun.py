@@ -62,10 +62,10 @@ def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_pa
 
 
 def run_ranks(
-    ranks: int, case: str, settings: Mapping[str, str], folder: Path
+    ranks: int, case: str, settings: Mapping[str, str], folder: Path, before: Sequence[str] = ()
 ) -> list[subprocess.CompletedProcess[str]]:
     """How ranks that a shell could have started have ended."""
-    program = [*PYTHON, str(FOLDER / "torch_by_store.py"), case]
+    program = [*before, *PYTHON, str(FOLDER / "torch_by_store.py"), case]
     started = [
         subprocess.Popen(
             program,
@@ -125,6 +125,14 @@ def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, sta
     assert last.returncode == status
     for ended in others:
         check_right(ended)
+
+
+def test_ranks_that_do_not_see_each_others_processes(quiet: dict[str, str], tmp_path: Path) -> None:
+    """As containers of one node do not. A rank that failed to share its memory would say so."""
+    alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    for ended in run_ranks(3, "again", quiet, tmp_path, alone):
+        check_right(ended)
+        assert "shared memory does not work" not in ended.stdout, ended.stdout
 
 
 def test_all_name_the_rank_that_was_lost_first(quiet: dict[str, str], tmp_path: Path) -> None:

@@ -103,8 +103,17 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
   }
   Failures failures;
   failures.tell(!error.empty());
-  if (!failures.here() && !is_alone) error = session.memory.map(owners);
+  const bool is_made = !failures.here() && !is_alone;
+  if (is_made) error = session.memory.map(owners);
   failures.tell(!error.empty());
+  if (failures.anywhere()) {
+    // Processes of one user that have PID namespaces of their own, as in containers, hand their memory over.
+    const bool hands_over = is_made && failures.here();
+    if (hands_over) error = session.memory.offer(owners[static_cast<std::size_t>(place)].token);
+    failures.tell(!error.empty());
+    if (hands_over && !failures.here()) error = session.memory.receive(owners);
+    failures.tell(!error.empty());
+  }
   session.shares_memory = !failures.anywhere() && nodes_are_machines(of_rank);
   if (!failures.here()) {
     session.memory.close_files();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace stretto {
+
+/// Returns what failed, and why by errno.
+inline std::string failure(const std::string& what) {
+  return what + ": " + std::strerror(errno);
+}
+
+}  // namespace stretto
