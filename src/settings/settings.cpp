@@ -133,6 +133,7 @@ struct Variable {
 
 constexpr auto variables = std::to_array<Variable>({
     {"STRETTO_CHECK", take<&Settings::check, parse_switch>},
+    {"STRETTO_CONNECTIONS", take<&Settings::connections, parse_switch>},
     {"STRETTO_DISABLE", take<&Settings::disabled, parse_switch>},
     {"STRETTO_FABRIC", take<&Settings::fabric_file, parse_text>},
     {"STRETTO_GPU_AWARE", take_if_any<&Settings::gpu_aware, parse_switch>},

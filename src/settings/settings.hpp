@@ -44,6 +44,8 @@ struct Settings {
   Online online = Online::guard;
   /// A helper thread advances non-blocking collectives while the program computes.
   bool progress_thread = false;
+  /// Connections of Stretto's own carry messages between nodes, in place of the MPI library's transport.
+  bool connections = false;
   /// Calls are compared across ranks before they are carried out.
   bool check = false;
   /// A collective that has not ended after this time is reported; 0: never.

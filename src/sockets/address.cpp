@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -142,6 +143,28 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
     if (own) return own;
   }
   return own_end_of_route("127.0.0.1");
+}
+
+std::vector<Address> find_all_addresses(std::size_t most) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) list = nullptr;
+  const InterfaceList all(list, &freeifaddrs);
+  std::vector<Address> found;
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* one = all.get(); one != nullptr && found.size() < most; one = one->ifa_next) {
+      if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != family || (one->ifa_flags & IFF_UP) == 0)
+        continue;
+      const Address address = from_system(one->ifa_addr);
+      if (!is_loopback(address) && address.scope == 0) found.push_back(address);
+    }
+  }
+  return found;
+}
+
+std::optional<Address> find_own_address_towards(const Address& other) {
+  SystemAddress to(other);
+  const auto own = own_end_of_route(to.get(), to.length);
+  return own && !is_loopback(*own) ? own : std::nullopt;
 }
 
 Socket listen_at(Address& address) {

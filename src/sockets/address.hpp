@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sockets/socket.hpp"
 
@@ -46,6 +47,13 @@ std::string to_string(const Address& address);
 /// `error` is one line then.
 std::optional<Address> find_own_address(const std::string& interfaces, const std::string& host,
                                         std::string& error);
+
+/// Returns the addresses of this node, but those of the loopback and of single links: `most` at most.
+std::vector<Address> find_all_addresses(std::size_t most);
+
+/// Returns the address from which this node reaches another one; nothing if that is by the loopback, or not
+/// at all.
+std::optional<Address> find_own_address_towards(const Address& other);
 
 /// Listens at this address, at a free port, which is written to it. Throws std::system_error.
 Socket listen_at(Address& address);

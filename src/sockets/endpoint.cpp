@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/endpoint.hpp"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -41,6 +42,43 @@ constexpr std::chrono::milliseconds usual_look{1000};
 constexpr std::chrono::milliseconds look_at_beginnings{100};
 
 }  // namespace
+
+/// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would
+/// not be seen. No thread has a lock of an endpoint while a process forks.
+class Endpoint::Live {
+ public:
+  static Live& all() {
+    static auto& live = make_immortal<Live>();
+    return live;
+  }
+  Live() {
+    pthread_atfork([] { all().lock(); }, [] { all().unlock(); },
+                   [] {
+                     for (Endpoint* one : all().endpoints_) one->abandon_in_child();
+                     all().unlock();
+                   });
+  }
+  void add(Endpoint& one) {
+    const std::lock_guard guard(mutex_);
+    endpoints_.insert(&one);
+  }
+  void remove(Endpoint& one) {
+    const std::lock_guard guard(mutex_);
+    endpoints_.erase(&one);
+  }
+
+ private:
+  void lock() {
+    mutex_.lock();
+    for (Endpoint* one : endpoints_) one->mutex_.lock();
+  }
+  void unlock() {
+    for (Endpoint* one : endpoints_) one->mutex_.unlock();
+    mutex_.unlock();
+  }
+  std::mutex mutex_;
+  std::set<Endpoint*> endpoints_;
+};
 
 class Endpoint::Door final : public Polled {
  public:
@@ -130,9 +168,12 @@ Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, c
       others_(ranks - 1),
       buffer_(std::size_t{64} << 10) {
   door_ = std::make_unique<Door>(*this, std::move(listener), raise_limit_of_files());
+  Live::all().add(*this);
 }
 
-Endpoint::~Endpoint() = default;
+Endpoint::~Endpoint() {
+  Live::all().remove(*this);
+}
 
 Outgoing& Endpoint::outgoing(int rank) {
   Peer& to = peer(rank);

@@ -78,10 +78,6 @@ class Endpoint {
   void leave(double seconds);
   /// Makes all messages fail, without a word to the other ranks. To be called after leave().
   void close();
-  /// In a child of fork(), in which nothing of this may be used: closes its copies of the connections, so
-  /// that the end of the parent is seen. The lock must be held (prepare_fork).
-  void abandon_in_child();
-  std::mutex& mutex() { return mutex_; }
 
  private:
   friend class Connection;
@@ -112,6 +108,11 @@ class Endpoint {
   void look_at_receives_from_any();
   void fail_locked(const std::string& reason);
   void end_all_messages(const std::string& reason);
+
+  class Live;  // all that there are
+  /// In a child of fork(), in which nothing of this may be used: closes its copies of the connections, so
+  /// that the end of the parent is seen.
+  void abandon_in_child();
 
   class Door;  // the listener, and those who wait in it
 

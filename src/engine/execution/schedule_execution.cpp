@@ -340,6 +340,7 @@ void ScheduleExecution::post_message(Flight& flight, Transfer& transfer, std::si
   int error = MPI_SUCCESS;
   const bool is_posted = messages_.post({.buffer = buffer,
                                          .count = is_empty ? 0 : count,
+                                         .expected = count,
                                          .peer = peer_of(action),
                                          .tag = passage_.first_tag + static_cast<int>(flight.index),
                                          .sends = sends},
@@ -374,7 +375,7 @@ bool ScheduleExecution::advance_flights() {
 void ScheduleExecution::look_around() {
   if (!vain_looks_.count()) return;
   // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
-  if (messages_.count() == 0) drive_library(comm_);
+  if (messages_.count_of_library() == 0) drive_library(comm_);
   if (neighbours_ && vain_looks_.is_time_for_peers()) look_for_lost_peer();
 }
 
@@ -391,7 +392,8 @@ void ScheduleExecution::look_for_lost_peer() {
   // Before this call's memory is free, nothing may arrive in it any more.
   if (mpi.fail_late != nullptr) {
     const int rank = (*peers_)[static_cast<std::size_t>(lost_peer_)];
-    mpi.fail_late(("rank " + std::to_string(rank) + " of this node has ended, and others wait for it").c_str());
+    mpi.fail_late(
+        ("rank " + std::to_string(rank) + " of this node has ended, and others wait for it").c_str());
   }
   give_up();
 }
@@ -413,11 +415,11 @@ bool ScheduleExecution::test_messages() {
   int failure = MPI_SUCCESS;
   const int done = messages_.test(
       in_flight_ * width_,
-      [&](std::size_t slot, int error, const MPI_Status* status) {
-        const Transfer& transfer = transfers_[slot];
-        if (transfer.action->receives()) check_length(transfer, error, status);
-        check(error);
-        finish(flights_[slot / width_], transfer);
+      [&](const CompletedMessage& message) {
+        const Transfer& transfer = transfers_[message.slot];
+        if (transfer.action->receives()) check_length(transfer, message);
+        check(message.error);
+        finish(flights_[message.slot / width_], transfer);
       },
       failure);
   if (failure != MPI_SUCCESS) {
@@ -507,13 +509,13 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
 }
 
 /// The library reports messages that are too long. (Without a library, the status says how long they are.)
-void ScheduleExecution::check_length(const Transfer& transfer, int error, const MPI_Status* status) {
-  const bool is_too_long = error == mpi.err_truncate && !mpi.has_library();
-  if ((error != MPI_SUCCESS && !is_too_long) || has_failed() || mpi.Get_count == nullptr ||
-      transfer.count > INT_MAX)
-    return;
-  int arrived = 0;
-  mpi.Get_count(status, call_.element.datatype, &arrived);
+void ScheduleExecution::check_length(const Transfer& transfer, const CompletedMessage& message) {
+  const bool is_too_long =
+      message.error == mpi.err_truncate && (message.own != nullptr || !mpi.has_library());
+  if ((message.error != MPI_SUCCESS && !is_too_long) || has_failed() || transfer.count > INT_MAX) return;
+  const std::optional<int> known = message.arrived(call_.element);
+  if (!known) return;
+  const int arrived = *known;
   // Programs exist whose receive counts of a collective with private lengths are larger than what is sent.
   const bool may_be_shorter = call_.walk == Walk::only && !call_.output_borders.empty() && arrived > 0;
   if (arrived == static_cast<int>(transfer.count) || may_be_shorter) return;

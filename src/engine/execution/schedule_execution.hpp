@@ -106,7 +106,7 @@ class ScheduleExecution final : public Execution {
   bool test_messages();
   bool advance_memory(Flight& flight);
   bool advance_memory(Flight& flight, Transfer& transfer);
-  void check_length(const Transfer& transfer, int error, const MPI_Status* status);
+  void check_length(const Transfer& transfer, const CompletedMessage& message);
   void finish(Flight& flight, const Transfer& transfer);
   void go_on(Flight& flight);
   void compute(const Flight& flight, const Action& action);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/data/bytes_type.hpp"
+#include "engine/messages/channel.hpp"
 
 namespace stretto {
 namespace {
@@ -22,7 +23,20 @@ int class_of(int code) {
 
 }  // namespace
 
+std::optional<int> CompletedMessage::arrived(const Element& element) const {
+  if (own != nullptr) return static_cast<int>(own->arrived / static_cast<std::size_t>(element.size));
+  if (mpi.Get_count == nullptr) return std::nullopt;
+  int arrived = 0;
+  mpi.Get_count(status, element.datatype, &arrived);
+  return arrived;
+}
+
+MessageRequests::MessageRequests(MPI_Comm comm)
+    : comm_(comm), connections_(comm == channel_pool().comm() ? connections() : nullptr) {}
+
 MessageRequests::~MessageRequests() {
+  // Nothing may be read from or written to the memory of a message that will not end.
+  if (own_count_ > 0) connections_->endpoint().fail("a call was given up");
   // Of a call that gave up where nothing is in flight any more (Execution::leaves_memory).
   for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
     if (requests_[slot] != mpi.request_null && kept_of_[slot] == nullptr) mpi.Request_free(&requests_[slot]);
@@ -39,10 +53,19 @@ void MessageRequests::begin(std::size_t slots) {
   kept_of_.resize(slots);
   completed_.resize(slots);
   statuses_.resize(slots);
+  if (connections_ == nullptr) return;
+  own_ = std::make_unique<Message[]>(slots);
+  is_own_.assign(slots, 0);
 }
 
 bool MessageRequests::post(const Posting& posting, const Element& element, std::size_t slot,
                            std::size_t number, int& error) {
+  // Sending elements without gaps is sending bytes.
+  if (connections_ != nullptr && element.contiguous() &&
+      connections_->carry(posting.peer, posting.expected * static_cast<std::size_t>(element.size))) {
+    post_own(posting, element, slot);
+    return true;
+  }
   MPI_Request& request = requests_[slot];
   const bool is_kept = number < kept_.size() && posting.count > 0 && posting.count <= INT_MAX &&
                        posting.count * static_cast<std::size_t>(element.size) >= least_kept_bytes;
@@ -60,6 +83,31 @@ bool MessageRequests::post(const Posting& posting, const Element& element, std::
   }
   ++count_;
   return true;
+}
+
+void MessageRequests::post_own(const Posting& posting, const Element& element, std::size_t slot) {
+  Message& message = own_[slot];
+  message.state.store(Message::State::pending, std::memory_order_relaxed);
+  message.sends = posting.sends;
+  message.peer = posting.peer;
+  message.context = Connections::context;
+  message.tag = posting.tag;
+  message.data = static_cast<std::byte*>(posting.buffer);
+  message.bytes = posting.count * static_cast<std::size_t>(element.size);
+  message.arrived = 0;
+  is_own_[slot] = 1;
+  ++own_count_;
+  ++count_;
+  connections_->endpoint().start(message);
+}
+
+int MessageRequests::take_own(std::size_t slot) {
+  const Message& message = own_[slot];
+  is_own_[slot] = 0;
+  --own_count_;
+  --count_;
+  if (message.state == Message::State::failed) return mpi.err_other;
+  return !message.sends && message.arrived > message.bytes ? mpi.err_truncate : MPI_SUCCESS;
 }
 
 /// Returns an MPI error code.

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/data/element.hpp"
+#include "engine/messages/connections.hpp"
 #include "mpi/status.hpp"
 
 namespace stretto {
@@ -13,13 +17,25 @@ namespace stretto {
 struct Posting {
   void* buffer = nullptr;
   std::size_t count = 0;
+  std::size_t expected = 0;  // what both sides expect: a rank that has failed sends nothing in its place
   int peer = 0;
   int tag = 0;
   bool sends = false;
 };
 
-/// The messages of an execution that MPI carries: a request in each slot. Where all calls are the same, the
-/// requests of long messages are kept, and started again.
+/// What is known of a message that has completed.
+struct CompletedMessage {
+  std::size_t slot = 0;
+  int error = MPI_SUCCESS;
+  const MPI_Status* status = nullptr;  // of the library's
+  const Message* own = nullptr;        // of one that went over connections
+
+  /// Returns how many elements have come, if that can be said.
+  [[nodiscard]] std::optional<int> arrived(const Element& element) const;
+};
+
+/// The messages of an execution that MPI carries, or connections between nodes do: one in each slot. Where
+/// all calls are the same, the library's requests of long messages are kept, and started again.
 class MessageRequests {
  public:
   /// A persistent call of more messages than this posts them anew each time: a request of the library takes
@@ -27,7 +43,8 @@ class MessageRequests {
   static constexpr std::size_t most_kept = 8192;
   static constexpr std::size_t not_kept = static_cast<std::size_t>(-1);
 
-  explicit MessageRequests(MPI_Comm comm) : comm_(comm) {}
+  /// Where `comm` is the one of all channels, connections may carry messages.
+  explicit MessageRequests(MPI_Comm comm);
   MessageRequests(const MessageRequests&) = delete;
   MessageRequests& operator=(const MessageRequests&) = delete;
   ~MessageRequests();
@@ -43,21 +60,42 @@ class MessageRequests {
 
   /// Of those that were posted and have not completed.
   [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] bool is_pending(std::size_t slot) const { return requests_[slot] != mpi.request_null; }
+  /// Those of them that the library carries.
+  [[nodiscard]] std::size_t count_of_library() const { return count_ - own_count_; }
+  [[nodiscard]] bool is_pending(std::size_t slot) const {
+    return requests_[slot] != mpi.request_null || is_own(slot);
+  }
 
-  /// Calls completed(slot, error, status) for each message that has completed in the first `slots` slots,
-  /// which may post others. Returns how many there were. Writes the error if nothing can be said about any.
+  /// Calls completed(message) for each message that has completed in the first `slots` slots, which may post
+  /// others. Returns how many there were. Writes the error if nothing can be said about any.
   template <typename Completed>
   int test(std::size_t slots, const Completed& completed, int& error) {
-    const int done = find_completed(slots, error);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(done); ++i) {
+    int done = own_count_ > 0 ? test_own(slots, completed) : 0;
+    if (count_of_library() == 0) return done;
+    const int of_library = find_completed(slots, error);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(of_library); ++i) {
       const auto slot = static_cast<std::size_t>(completed_[i]);
-      completed(slot, take(slot, statuses_[i]), statuses_[i]);
+      completed(CompletedMessage{.slot = slot, .error = take(slot, statuses_[i]), .status = statuses_[i]});
+    }
+    return done + of_library;
+  }
+
+ private:
+  template <typename Completed>
+  int test_own(std::size_t slots, const Completed& completed) {
+    connections_->endpoint().progress();
+    int done = 0;
+    for (std::size_t slot = 0; slot < slots && own_count_ > 0; ++slot) {
+      if (!is_own(slot) || !own_[slot].has_ended()) continue;
+      ++done;
+      completed(CompletedMessage{.slot = slot, .error = take_own(slot), .own = &own_[slot]});
     }
     return done;
   }
 
- private:
+  [[nodiscard]] bool is_own(std::size_t slot) const { return slot < is_own_.size() && is_own_[slot] != 0; }
+  void post_own(const Posting& posting, const Element& element, std::size_t slot);
+  int take_own(std::size_t slot);
   [[nodiscard]] int post_once(const Posting& posting, const Element& element, MPI_Request* request) const;
   [[nodiscard]] int post_kept(const Posting& posting, const Element& element, MPI_Request* kept,
                               MPI_Request* request) const;
@@ -72,6 +110,10 @@ class MessageRequests {
   std::vector<int> completed_;
   OwnStatuses statuses_;  // parallel to completed_
   std::vector<MPI_Request> kept_;
+  Connections* connections_;          // nullptr: the library carries all messages
+  std::size_t own_count_ = 0;         // of those that connections carry
+  std::unique_ptr<Message[]> own_;    // of each slot, if there are connections
+  std::vector<std::uint8_t> is_own_;  // of each slot: whether the one there is pending
 };
 
 }  // namespace stretto

@@ -153,25 +153,10 @@ std::mutex& guarding() {
   return mutex;
 }
 
-/// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would
-/// not be seen.
+/// A child of fork() may ask for the job, too.
 void watch_forks() {
-  static const int once = pthread_atfork(
-      [] {
-        guarding().lock();
-        if (job != nullptr) job->endpoint->mutex().lock();
-      },
-      [] {
-        if (job != nullptr) job->endpoint->mutex().unlock();
-        guarding().unlock();
-      },
-      [] {
-        if (job != nullptr) {
-          job->endpoint->abandon_in_child();
-          job->endpoint->mutex().unlock();
-        }
-        guarding().unlock();
-      });
+  static const int once =
+      pthread_atfork([] { guarding().lock(); }, [] { guarding().unlock(); }, [] { guarding().unlock(); });
   static_cast<void>(once);
 }
 

@@ -97,7 +97,7 @@ Difference difference(const Word& left_word, const Word& right_word) {
 }
 
 /// An alltoall of words.
-class Comparison final : public Message {
+class Comparison final : public CallBuffers {
  public:
   Comparison(const CallTraits& traits, Form form, const PrivateLengths& lengths,
              std::shared_ptr<Communicator> state, std::uint64_t sequence)

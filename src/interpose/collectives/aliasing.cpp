@@ -53,7 +53,7 @@ Aliasing aliasing_of_exchange(const void* sendbuf, const void* recvbuf, bool has
   return reports_blocks() && has_same_blocks ? Aliasing::reported : Aliasing::borne;
 }
 
-void refuse_if_reported(Message& message, [[maybe_unused]] Collective collective, Aliasing aliasing) {
+void refuse_if_reported(CallBuffers& message, [[maybe_unused]] Collective collective, Aliasing aliasing) {
   if (aliasing != Aliasing::reported) return;
   if (!mpi.is(Interface::openmpi)) return message.refuse(mpi.err_buffer);
   if (collective == Collective::reduce) return message.refuse(mpi.err_arg);

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "engine/packing/packed_blocks.hpp"
-#include "interpose/operations/message.hpp"
+#include "interpose/operations/call_buffers.hpp"
 #include "select/rule.hpp"
 
 namespace stretto {
@@ -37,7 +37,7 @@ inline bool lie_apart(const void* one, const void* other, std::size_t bytes) {
 }
 
 /// Makes a call fail on this rank as the library lets it fail, if that reports what is aliased.
-void refuse_if_reported(Message& message, Collective collective, Aliasing aliasing);
+void refuse_if_reported(CallBuffers& message, Collective collective, Aliasing aliasing);
 
 /// Where a message keeps what it reads of the program's memory.
 inline PackedElements::Where place_of_input(Aliasing aliasing) {

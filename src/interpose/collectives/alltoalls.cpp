@@ -16,7 +16,7 @@ namespace stretto {
 namespace {
 
 /// An alltoall of equal blocks. In place, the input is a copy of what the receive buffer holds.
-class Exchange final : public Message {
+class Exchange final : public CallBuffers {
  public:
   /// All that is sent, unless it is in place, and all that is received.
   Exchange(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks)
@@ -44,7 +44,7 @@ class Exchange final : public Message {
 };
 
 /// An alltoall of blocks of any lengths.
-class UnequalExchange final : public Message {
+class UnequalExchange final : public CallBuffers {
  public:
   UnequalExchange(std::span<const UsersBlock> sent, std::span<const UsersBlock> received, Aliasing aliasing)
       : input_(sent, channel_pool().comm(), place_of_input(aliasing)),

@@ -14,7 +14,7 @@ namespace stretto {
 namespace {
 
 /// A byte that means nothing.
-class Signal final : public Message {
+class Signal final : public CallBuffers {
  public:
   Signal() {
     call = {.element = byte_element(), .count = 1, .input_holds = {0, 1}, .output_holds = {}};

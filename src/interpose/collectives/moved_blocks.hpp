@@ -14,7 +14,7 @@
 #include "engine/packing/packing.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/dispatch/program_call.hpp"
-#include "interpose/operations/message.hpp"
+#include "interpose/operations/call_buffers.hpp"
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "select/rule.hpp"

@@ -15,7 +15,7 @@ namespace stretto {
 namespace {
 
 /// A broadcast. The root packs before, the other ranks unpack after.
-class Broadcast final : public Message {
+class Broadcast final : public CallBuffers {
  public:
   Broadcast(void* buffer, std::size_t count, MPI_Datatype datatype, int root, bool is_root)
       : packed_(buffer, count, datatype, channel_pool().comm()), count_(count), is_root_(is_root) {
@@ -35,7 +35,7 @@ class Broadcast final : public Message {
 };
 
 /// An allgather of equal blocks.
-class Gathering final : public Message {
+class Gathering final : public CallBuffers {
  public:
   /// Without `sent` (MPI_IN_PLACE) the contribution is at its place in the receive buffer.
   Gathering(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks, int rank)
@@ -72,7 +72,7 @@ class Gathering final : public Message {
 };
 
 /// An allgather of blocks of any lengths, which all ranks know.
-class UnequalGathering final : public Message {
+class UnequalGathering final : public CallBuffers {
  public:
   UnequalGathering(const std::optional<UsersBlock>& sent, std::span<const UsersBlock> received, int rank)
       : result_(received, channel_pool().comm()), rank_(static_cast<std::size_t>(rank)) {

@@ -66,10 +66,10 @@ std::optional<CallKey> key_of(Form form, bool is_forced, const void* sendbuf, co
 }
 
 /// The program's buffers, or a copy of the input if they share memory.
-class Reduction final : public Message {
+class Reduction final : public CallBuffers {
  public:
   Reduction(Collective collective, const Call& of, std::vector<std::size_t> borders = {})
-      : Message(of, std::move(borders)) {
+      : CallBuffers(of, std::move(borders)) {
     if (call.in_place) return;
     const std::size_t count = call.input_holds.count;
     MPI_Datatype datatype = call.element.datatype;

@@ -33,7 +33,7 @@ struct Part {
 
 /// The blocks of the root are the output of a gather and the input of a scatter. In place both are one
 /// buffer.
-class RootedBlocks final : public Message {
+class RootedBlocks final : public CallBuffers {
  public:
   explicit RootedBlocks(const Part& part) : part_(part) {
     MPI_Comm comm = channel_pool().comm();

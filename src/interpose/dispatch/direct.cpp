@@ -119,7 +119,7 @@ bool may_be_direct(const Communicator& state) {
 }
 
 std::optional<int> try_direct(Communicator& state, const CallTraits& traits, const Spec& spec,
-                              Message& message, const std::optional<CallKey>& key) {
+                              CallBuffers& message, const std::optional<CallKey>& key) {
   Call& call = message.call;
   if (spec.is_native() || !DirectExecution::serves(call.element)) return {};
   // A call with a key is not packed. What others pack may be in device memory, whatever their buffers here.

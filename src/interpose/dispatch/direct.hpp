@@ -10,7 +10,7 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/program_call.hpp"
-#include "interpose/operations/message.hpp"
+#include "interpose/operations/call_buffers.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "select/spec.hpp"
 
@@ -20,7 +20,7 @@ namespace stretto {
 /// several segments, messages that go by MPI, an operation of the program, buffers on a device, or an
 /// observer.
 std::optional<int> try_direct(Communicator& state, const CallTraits& traits, const Spec& spec,
-                              Message& message, const std::optional<CallKey>& key);
+                              CallBuffers& message, const std::optional<CallKey>& key);
 
 /// To be called before a call is asked to be direct. Takes a few nanoseconds.
 bool may_be_direct(const Communicator& state);

@@ -27,7 +27,7 @@ bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCa
 
 /// Carries a call out by `form.forced`, or by the choice if that is empty. If the result is empty, the
 /// library must carry the call out, by its own function with unchanged arguments. make_message() returns
-/// a Message, or throws.
+/// a CallBuffers, or throws.
 template <typename MakeMessage>
 std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const ProgramHandles& handles,
                             std::shared_ptr<Communicator> state, const MakeMessage& make_message) {

@@ -18,7 +18,7 @@
 namespace stretto {
 
 Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
-                     Message& message)
+                     CallBuffers& message)
     : state_(std::move(state)),
       traits_(traits),
       spec_(std::move(spec)),

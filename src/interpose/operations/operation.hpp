@@ -15,7 +15,7 @@
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
-#include "interpose/operations/message.hpp"
+#include "interpose/operations/call_buffers.hpp"
 #include "interpose/operations/requested_call.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/background_race.hpp"
@@ -31,7 +31,7 @@ class Operation final : public RequestedCall, public Watched {
   /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
   /// ranks. A persistent operation reserves its tags and memory here.
   Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
-            Message& message);
+            CallBuffers& message);
   ~Operation() override;
 
   /// Delays its start until `other` has ended.
@@ -77,7 +77,7 @@ class Operation final : public RequestedCall, public Watched {
   CallTraits traits_;
   Spec spec_;
   Form form_;
-  Message& message_;
+  CallBuffers& message_;
   std::uint64_t sequence_ = 0;
   std::uint64_t starts_ = 0;
   double began_ = 0;

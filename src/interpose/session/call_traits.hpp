@@ -37,7 +37,7 @@ class InPlaceEverywhere {
 };
 
 /// What decides how a call is carried out. The same on all ranks: STRETTO_CHECK compares every field. What
-/// only this rank knows is in the call's Form or its Message.
+/// only this rank knows is in the call's Form or its CallBuffers.
 struct CallTraits {
   Collective collective = Collective::allreduce;
   std::size_t bytes = 0;

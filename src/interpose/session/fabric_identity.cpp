@@ -73,7 +73,7 @@ std::string processor_name() {
 }
 
 /// The variables by which users choose the network of an MPI library, and its algorithms; and whether
-/// messages inside a node go by the library.
+/// messages inside a node, and between nodes, go by the library.
 std::string network_settings() {
   constexpr std::array<std::string_view, 13> prefixes{
       "OMPI_MCA_pml=", "OMPI_MCA_btl",  "OMPI_MCA_mtl", "OMPI_MCA_coll", "MPIR_CVAR_",
@@ -89,6 +89,7 @@ std::string network_settings() {
     }
   }
   if (session.settings.shared_memory_bytes == std::size_t{0}) found.emplace_back("STRETTO_SHM=0");
+  if (session.settings.connections) found.emplace_back("STRETTO_CONNECTIONS=1");
   std::ranges::sort(found);
   std::string all;
   for (const std::string_view one : found) all += (all.empty() ? "" : " ") + std::string(one);

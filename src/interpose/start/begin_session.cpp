@@ -25,6 +25,7 @@
 #include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "interpose/start/connect_nodes.hpp"
 #include "interpose/start/find_topology.hpp"
 #include "interpose/start/launcher.hpp"
 #include "interpose/start/share_memory.hpp"
@@ -132,6 +133,7 @@ void end_session() {
     if (const std::string error = save_decisions(); !error.empty()) complain(error);
   }
   stop_driving_library();
+  disconnect_nodes();
   channel_pool().close();
   session.memory.close();
   mpi.Group_free(&session.world_group);
@@ -201,6 +203,7 @@ void begin_session(Background background, Participation participation) {
   remark_on_shape(session.topology);
   Backoff::set_crowded(outnumber_cores(facts.of_rank, session.world_rank));
   share_memory(facts.of_rank);
+  connect_nodes(facts.of_rank);
   session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();

@@ -11,16 +11,16 @@ namespace stretto {
 
 /// The program's buffers as a call of the engine. They must not change while the call is in flight. A
 /// persistent collective begins and finishes the same message again and again.
-class Message {
+class CallBuffers {
  public:
-  explicit Message(const Call& of) : call(of) {}
+  explicit CallBuffers(const Call& of) : call(of) {}
   /// `borders`: where the block of each rank begins, and the end.
-  Message(const Call& of, std::vector<std::size_t> borders) : call(of), borders_(std::move(borders)) {
+  CallBuffers(const Call& of, std::vector<std::size_t> borders) : call(of), borders_(std::move(borders)) {
     call.borders = borders_;
   }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
-  virtual ~Message() = default;
+  CallBuffers(const CallBuffers&) = delete;
+  CallBuffers& operator=(const CallBuffers&) = delete;
+  virtual ~CallBuffers() = default;
 
   /// begin() brings the input to where `call` expects it, finish() the result to where the program
   /// expects it. Both return an MPI error code.
@@ -40,7 +40,7 @@ class Message {
   Call call;
 
  protected:
-  Message() = default;
+  CallBuffers() = default;
   std::vector<std::size_t> borders_;
 
  private:

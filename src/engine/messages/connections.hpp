@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections of Stretto's own between the nodes of an MPI job (src/sockets), beside the library's transport.
+// Over TCP, a message that goes by them is copied less often, and waits in fewer queues.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sockets/endpoint.hpp"
+
+namespace stretto {
+
+class Connections {
+ public:
+  /// `nodes`: of each rank of MPI_COMM_WORLD.
+  Connections(std::unique_ptr<Endpoint> endpoint, std::vector<int> nodes)
+      : endpoint_(std::move(endpoint)), nodes_(std::move(nodes)) {}
+
+  /// Whether a message of so many bytes from or to this rank goes over them. Both of its ends say the same.
+  [[nodiscard]] bool carry(int peer, std::size_t bytes) const {
+    return bytes >= least_bytes && node_of(peer) != node_of(endpoint_->rank());
+  }
+  [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
+
+  /// The library sends shorter messages faster, as it needs no call of the system to find them.
+  static constexpr std::size_t least_bytes = std::size_t{16} << 10;
+  /// Of all messages. Their tags are unique in MPI_COMM_WORLD.
+  static constexpr std::uint64_t context = 1;
+
+ private:
+  [[nodiscard]] int node_of(int rank) const { return nodes_[static_cast<std::size_t>(rank)]; }
+
+  std::unique_ptr<Endpoint> endpoint_;
+  std::vector<int> nodes_;
+};
+
+/// Returns those of this process, or nullptr.
+Connections* connections();
+/// To be called while no message is in flight. `made`: nullptr: there are none any more.
+void set_connections(std::unique_ptr<Connections> made);
+
+}  // namespace stretto

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/start/connect_nodes.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "engine/messages/channel.hpp"
+#include "engine/messages/connections.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "sockets/address.hpp"
+#include "threads/clock.hpp"
+
+namespace stretto {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// What rank 0 tells the others.
+struct Beginning {
+  SipKey secret{};
+  std::array<Address, 8> of_rank_0;  // of its interfaces
+};
+
+/// Whether the ranks agree that none has failed.
+bool all_agree(bool is_right) {
+  int right = is_right ? 1 : 0;
+  const int error = mpi.Allreduce(mpi.in_place, &right, 1, mpi.int_, mpi.min, channel_pool().comm());
+  return error == MPI_SUCCESS && right == 1;
+}
+
+/// Returns the address from which this rank reaches rank 0, by the first of rank 0's interfaces that all
+/// ranks reach otherwise than by their loopback.
+std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank_0, bool is_its_machine) {
+  std::array<std::optional<Address>, 8> own;
+  int reached = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (of_rank_0.at(i).family != 0) own.at(i) = find_own_address_towards(of_rank_0.at(i));
+    // Bridges of containers have the same address on every machine.
+    if (own.at(i) && (is_its_machine || *own.at(i) != of_rank_0.at(i))) reached |= 1 << i;
+  }
+  const int error = mpi.Allreduce(mpi.in_place, &reached, 1, mpi.int_, mpi.band, channel_pool().comm());
+  if (error != MPI_SUCCESS || reached == 0) return std::nullopt;
+  return own.at(static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(reached))));
+}
+
+std::unique_ptr<Endpoint> listen(const Address& address, const SipKey& secret) {
+  try {
+    Address at = address;
+    Socket listener = listen_at(at);
+    return std::make_unique<Endpoint>(session.world_rank, session.topology.ranks(), secret,
+                                      std::move(listener), at);
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+}
+
+/// Each rank sends a byte to the rank at its place of the next node, if that has one. Returns whether what is
+/// sent here comes.
+bool reaches_next_node(Endpoint& endpoint) {
+  constexpr double longest = 5;  // s
+  constexpr std::int32_t tag = 1;
+  const Topology& topology = session.topology;
+  const int node = topology.node(session.world_rank);
+  const int place = topology.place(session.world_rank);
+  const auto rank_in = [&](int other) {
+    return place < topology.ppn(other) ? topology.rank_at(other, place) : -1;
+  };
+  std::byte byte{};
+  Message sent;
+  sent.sends = true;
+  sent.peer = rank_in((node + 1) % topology.nodes);
+  Message received;
+  received.peer = rank_in((node + topology.nodes - 1) % topology.nodes);
+  std::vector<Message*> all;
+  for (Message* message : {&received, &sent}) {
+    if (message->peer < 0) continue;
+    message->tag = tag;
+    message->data = &byte;
+    message->bytes = 1;
+    endpoint.start(*message);
+    all.push_back(message);
+  }
+  const double until = seconds_now() + longest;
+  wait_until(
+      [&] {
+        return seconds_now() > until ||
+               std::ranges::all_of(all, [](const Message* one) { return one->has_ended(); });
+      },
+      [&] { return endpoint.progress(); });
+  const bool is_right =
+      std::ranges::all_of(all, [](const Message* one) { return one->state == Message::State::done; });
+  if (!is_right) endpoint.fail("a node does not reach another one");
+  return is_right;
+}
+
+/// Returns the reason why there are none, the same on all ranks, or an empty line.
+std::string make_connections(bool is_machine_of_rank_0) {
+  const MPI_Comm comm = channel_pool().comm();
+  Beginning beginning;
+  if (session.world_rank == 0) {
+    fill_randomly(beginning.secret);
+    std::ranges::copy(find_all_addresses(beginning.of_rank_0.size()), beginning.of_rank_0.begin());
+  }
+  mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
+  const std::string interfaces = variable("STRETTO_INTERFACE");
+  std::string error;
+  const std::optional<Address> own = interfaces.empty()
+                                         ? find_common_address(beginning.of_rank_0, is_machine_of_rank_0)
+                                         : find_own_address(interfaces, "", error);
+  std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
+  if (!all_agree(endpoint != nullptr)) {
+    return interfaces.empty() ? "the nodes have no network in common by which they reach rank 0"
+                              : "not every node has an interface " + interfaces + " with an address";
+  }
+  std::vector<Address> all(static_cast<std::size_t>(session.topology.ranks()));
+  const Address here = endpoint->listens_at();
+  if (mpi.Allgather(&here, sizeof here, mpi.byte, all.data(), sizeof here, mpi.byte, comm) != MPI_SUCCESS)
+    return "the MPI library did not pass the addresses on";
+  std::vector<int> nodes;
+  for (int rank = 0; rank < session.topology.ranks(); ++rank) {
+    endpoint->set_address(rank, all[static_cast<std::size_t>(rank)]);
+    nodes.push_back(session.topology.node(rank));
+  }
+  if (!all_agree(reaches_next_node(*endpoint))) return "a node does not reach another one within 5 s";
+  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes)));
+  return {};
+}
+
+}  // namespace
+
+void connect_nodes(const std::vector<RankFacts>& of_rank) {
+  if (!session.settings.connections || !mpi.has_library() || session.topology.nodes == 1) return;
+  const std::uint64_t kernel = of_rank[static_cast<std::size_t>(session.world_rank)].kernel;
+  const std::string reason = make_connections(kernel != 0 && kernel == of_rank[0].kernel);
+  if (!reason.empty())
+    complain_once_on_rank_0("STRETTO_CONNECTIONS=1: " + reason + "; the MPI library carries all messages");
+}
+
+void disconnect_nodes() {
+  constexpr double longest = 5;  // s
+  if (Connections* const present = connections()) present->endpoint().leave(longest);
+  set_connections(nullptr);
+}
+
+}  // namespace stretto
