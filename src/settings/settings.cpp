@@ -92,6 +92,18 @@ void take_shared_memory(std::string_view name, std::string_view value, Settings&
                                  "it is ignored"});
 }
 
+/// 0, 1 (as usual) or the bytes of the shortest message.
+void take_connections(std::string_view name, std::string_view value, Settings& settings) {
+  const std::optional<std::uint64_t> bytes = parse_size(value);
+  if (value.empty() || bytes == 0) return;
+  if (bytes) {
+    settings.connections_from = *bytes == 1 ? Settings::usual_connections_from : *bytes;
+    return;
+  }
+  settings.complaints.push_back(
+      {std::string(name), "must be 0, 1, or a size, not \"" + std::string(value) + "\"", "it is ignored"});
+}
+
 void parse_forced(Collective collective, std::string_view value, Settings& settings) {
   if (value.empty() || value == "auto") return;
   try {
@@ -133,7 +145,7 @@ struct Variable {
 
 constexpr auto variables = std::to_array<Variable>({
     {"STRETTO_CHECK", take<&Settings::check, parse_switch>},
-    {"STRETTO_CONNECTIONS", take<&Settings::connections, parse_switch>},
+    {"STRETTO_CONNECTIONS", take_connections},
     {"STRETTO_DISABLE", take<&Settings::disabled, parse_switch>},
     {"STRETTO_FABRIC", take<&Settings::fabric_file, parse_text>},
     {"STRETTO_GPU_AWARE", take_if_any<&Settings::gpu_aware, parse_switch>},

@@ -44,8 +44,11 @@ struct Settings {
   Online online = Online::guard;
   /// A helper thread advances non-blocking collectives while the program computes.
   bool progress_thread = false;
-  /// Connections of Stretto's own carry messages between nodes, in place of the MPI library's transport.
-  bool connections = false;
+  /// Connections of Stretto's own carry messages between nodes of so many bytes or more; none: the MPI
+  /// library carries all.
+  std::optional<std::size_t> connections_from;
+  /// The library sends shorter ones faster: it needs no call of the system to find them.
+  static constexpr std::size_t usual_connections_from = std::size_t{16} << 10;
   /// Calls are compared across ranks before they are carried out.
   bool check = false;
   /// A collective that has not ended after this time is reported; 0: never.

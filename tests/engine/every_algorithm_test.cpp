@@ -469,10 +469,12 @@ void wait_asleep() {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  // every_algorithm_test [memory [all|some] | device STAND_IN]
+  // every_algorithm_test [memory [all|some] | device STAND_IN | connections]
   const bool has_devices = argc > 2 && std::string(argv[1]) == "device";
   if (has_devices) load_driver(argv[2]);
-  if (argc > 1 && !has_devices) share_memory();
+  const bool has_connections = argc > 1 && std::string(argv[1]) == "connections";
+  if (has_connections) connect();
+  if (argc > 1 && !has_devices && !has_connections) share_memory();
   if (argc > 2 && !has_devices) directly = std::string(argv[2]) == "all" ? Directly::all : Directly::some;
   MPI_Datatype pair;
   MPI_Op composition;
@@ -487,6 +489,7 @@ int main(int argc, char** argv) {
   }
   for (MPI_Comm comm : comms) run_everything(comm, pair, composition);
   wait_asleep();
+  if (has_connections) disconnect();
   for (MPI_Comm& comm : comms) mpi.Comm_free(&comm);
   mpi.Op_free(&composition);
   mpi.Type_free(&pair);

@@ -13,8 +13,11 @@
 #include "engine/data/element.hpp"
 #include "engine/data/self_message.hpp"
 #include "engine/execution/execution.hpp"
+#include "engine/messages/connections.hpp"
 #include "engine/messages/neighbours.hpp"
 #include "mpi/mpi.hpp"
+#include "sockets/address.hpp"
+#include "sockets/endpoint.hpp"
 #include "threads/backoff.hpp"
 
 // A test is compiled once, and linked with the face and the library of each interface. These are alike in
@@ -76,6 +79,35 @@ inline void share_memory() {
   for (std::size_t i = 0; i < passage.lanes.size(); ++i) passage.lanes[i] = static_cast<std::int8_t>(i);
 }
 
+inline int size_of(MPI_Comm comm) {
+  int ranks = 0;
+  mpi.Comm_size(comm, &ranks);
+  return ranks;
+}
+
+/// Lets connections carry all messages. Collective over the world.
+inline void connect() {
+  const int ranks = size_of(mpi.comm_world);
+  Address own{.family = 4};
+  own.ip = {std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
+  Socket listener = listen_at(own);
+  auto endpoint = std::make_unique<Endpoint>(world_rank, ranks, SipKey{}, std::move(listener), own);
+  std::vector<Address> all(static_cast<std::size_t>(ranks));
+  mpi.Allgather(&own, sizeof own, mpi.byte, all.data(), sizeof own, mpi.byte, mpi.comm_world);
+  std::vector<int> nodes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    endpoint->set_address(rank, all[static_cast<std::size_t>(rank)]);
+    nodes.push_back(rank);
+  }
+  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes), 1));
+}
+
+/// To be called on all ranks, when no message is in flight.
+inline void disconnect() {
+  connections()->endpoint().leave(20);
+  set_connections(nullptr);
+}
+
 /// Starts a call and waits until it has ended. Returns its MPI error code.
 inline int run_to_end(Execution& execution, const Call& call) {
   execution.start(call, passage);
@@ -88,12 +120,6 @@ inline int run_to_end(Execution& execution, const Call& call) {
     }
   }
   return execution.error();
-}
-
-inline int size_of(MPI_Comm comm) {
-  int ranks = 0;
-  mpi.Comm_size(comm, &ranks);
-  return ranks;
 }
 
 /// Returns a communicator of the first ranks of the world; MPI_COMM_NULL on the others. Collective over the

@@ -97,5 +97,20 @@ TEST(Settings, SharedMemory) {
   }
 }
 
+TEST(Settings, Connections) {
+  const auto from = [](const std::string& value) {
+    return parse_settings("STRETTO_CONNECTIONS=" + value).connections_from;
+  };
+  EXPECT_EQ(from(""), std::nullopt);
+  EXPECT_EQ(from("0"), std::nullopt);
+  EXPECT_EQ(from("1"), Settings::usual_connections_from);
+  EXPECT_EQ(from("2"), std::size_t{2});
+  EXPECT_EQ(from("64KiB"), std::size_t{65536});
+  const Settings wrong = parse_settings("STRETTO_CONNECTIONS=on");
+  EXPECT_EQ(wrong.connections_from, std::nullopt);
+  ASSERT_EQ(wrong.complaints.size(), 1U);
+  EXPECT_EQ(wrong.complaints[0].variable, "STRETTO_CONNECTIONS");
+}
+
 }  // namespace
 }  // namespace stretto

@@ -84,6 +84,17 @@ class Explanation:
         return [line, *_rule_inside(self.call.collective, topology, self.has_library)]
 
     @property
+    def between(self) -> list[str]:
+        """What carries messages between nodes, if a setting says so; a line each."""
+        setting = os.environ.get("STRETTO_CONNECTIONS", "0")
+        if setting in {"", "0"} or not self.has_library or parse_topology(self.call.topology).nodes == 1:
+            return []
+        which = "long messages" if setting == "1" else f"messages of {setting} and more"
+        return [
+            f"between nodes, connections of Stretto's own carry {which} (STRETTO_CONNECTIONS={setting})"
+        ]
+
+    @property
     def modelled(self) -> list[str]:
         """The specs that a job tries, once it has measured such a network; the first one without MPI."""
         if self.call.bytes == 0:
@@ -169,6 +180,7 @@ def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
         "in_force": asdict(explanation.in_force),
         "bound": explanation.bound or None,
         "inside_a_node": explanation.inside,
+        "between_nodes": explanation.between,
         "candidates": [asdict(one) for one in explanation.candidates],
         "verdict": explanation.verdict,
         **_fabric_json(explanation),

@@ -59,6 +59,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
             lines.append(_modelled(explanation))
         lines.append("jobs also use what they have found out about their network: add --fabric latest")
     lines += explanation.inside
+    lines += explanation.between
     if bound:
         lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")
     lines.append(explanation.verdict)

@@ -14,18 +14,16 @@ namespace stretto {
 
 class Connections {
  public:
-  /// `nodes`: of each rank of MPI_COMM_WORLD.
-  Connections(std::unique_ptr<Endpoint> endpoint, std::vector<int> nodes)
-      : endpoint_(std::move(endpoint)), nodes_(std::move(nodes)) {}
+  /// `nodes`: of each rank of MPI_COMM_WORLD. Shorter messages than `least_bytes` go by the library.
+  Connections(std::unique_ptr<Endpoint> endpoint, std::vector<int> nodes, std::size_t least_bytes)
+      : endpoint_(std::move(endpoint)), nodes_(std::move(nodes)), least_bytes_(least_bytes) {}
 
   /// Whether a message of so many bytes from or to this rank goes over them. Both of its ends say the same.
   [[nodiscard]] bool carry(int peer, std::size_t bytes) const {
-    return bytes >= least_bytes && node_of(peer) != node_of(endpoint_->rank());
+    return bytes >= least_bytes_ && node_of(peer) != node_of(endpoint_->rank());
   }
   [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
 
-  /// The library sends shorter messages faster, as it needs no call of the system to find them.
-  static constexpr std::size_t least_bytes = std::size_t{16} << 10;
   /// Of all messages. Their tags are unique in MPI_COMM_WORLD.
   static constexpr std::uint64_t context = 1;
 
@@ -34,6 +32,7 @@ class Connections {
 
   std::unique_ptr<Endpoint> endpoint_;
   std::vector<int> nodes_;
+  std::size_t least_bytes_;
 };
 
 /// Returns those of this process, or nullptr.

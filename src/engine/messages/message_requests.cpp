@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "engine/data/bytes_type.hpp"
-#include "engine/messages/channel.hpp"
 
 namespace stretto {
 namespace {
@@ -30,9 +29,6 @@ std::optional<int> CompletedMessage::arrived(const Element& element) const {
   mpi.Get_count(status, element.datatype, &arrived);
   return arrived;
 }
-
-MessageRequests::MessageRequests(MPI_Comm comm)
-    : comm_(comm), connections_(comm == channel_pool().comm() ? connections() : nullptr) {}
 
 MessageRequests::~MessageRequests() {
   // Nothing may be read from or written to the memory of a message that will not end.

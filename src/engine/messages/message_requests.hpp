@@ -43,8 +43,8 @@ class MessageRequests {
   static constexpr std::size_t most_kept = 8192;
   static constexpr std::size_t not_kept = static_cast<std::size_t>(-1);
 
-  /// Where `comm` is the one of all channels, connections may carry messages.
-  explicit MessageRequests(MPI_Comm comm);
+  /// The ranks of `comm` have the same numbers in MPI_COMM_WORLD.
+  explicit MessageRequests(MPI_Comm comm) : comm_(comm), connections_(connections()) {}
   MessageRequests(const MessageRequests&) = delete;
   MessageRequests& operator=(const MessageRequests&) = delete;
   ~MessageRequests();

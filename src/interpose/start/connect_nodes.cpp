@@ -34,6 +34,12 @@ struct Beginning {
   std::array<Address, 8> of_rank_0;  // of its interfaces
 };
 
+Address loopback() {
+  Address address{.family = 4};
+  address.ip = {std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
+  return address;
+}
+
 /// Whether the ranks agree that none has failed.
 bool all_agree(bool is_right) {
   int right = is_right ? 1 : 0;
@@ -42,13 +48,15 @@ bool all_agree(bool is_right) {
 }
 
 /// Returns the address from which this rank reaches rank 0, by the first of rank 0's interfaces that all
-/// ranks reach otherwise than by their loopback.
+/// ranks reach otherwise than by their loopback; by that one only if all are on one machine.
 std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank_0, bool is_its_machine) {
   std::array<std::optional<Address>, 8> own;
   int reached = 0;
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (of_rank_0.at(i).family != 0) own.at(i) = find_own_address_towards(of_rank_0.at(i));
-    // Bridges of containers have the same address on every machine.
+    if (of_rank_0.at(i).family == 0) continue;
+    const bool is_loopback = of_rank_0.at(i) == loopback();
+    own.at(i) = is_loopback ? of_rank_0.at(i) : find_own_address_towards(of_rank_0.at(i));
+    // Bridges of containers have the same address on every machine, as the loopback has.
     if (own.at(i) && (is_its_machine || *own.at(i) != of_rank_0.at(i))) reached |= 1 << i;
   }
   const int error = mpi.Allreduce(mpi.in_place, &reached, 1, mpi.int_, mpi.band, channel_pool().comm());
@@ -112,7 +120,9 @@ std::string make_connections(bool is_machine_of_rank_0) {
   Beginning beginning;
   if (session.world_rank == 0) {
     fill_randomly(beginning.secret);
-    std::ranges::copy(find_all_addresses(beginning.of_rank_0.size()), beginning.of_rank_0.begin());
+    std::vector<Address> here = find_all_addresses(beginning.of_rank_0.size() - 1);
+    here.push_back(loopback());
+    std::ranges::copy(here, beginning.of_rank_0.begin());
   }
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
   const std::string interfaces = variable("STRETTO_INTERFACE");
@@ -135,14 +145,15 @@ std::string make_connections(bool is_machine_of_rank_0) {
     nodes.push_back(session.topology.node(rank));
   }
   if (!all_agree(reaches_next_node(*endpoint))) return "a node does not reach another one within 5 s";
-  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes)));
+  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes),
+                                                *session.settings.connections_from));
   return {};
 }
 
 }  // namespace
 
 void connect_nodes(const std::vector<RankFacts>& of_rank) {
-  if (!session.settings.connections || !mpi.has_library() || session.topology.nodes == 1) return;
+  if (!session.settings.connections_from || !mpi.has_library() || session.topology.nodes == 1) return;
   const std::uint64_t kernel = of_rank[static_cast<std::size_t>(session.world_rank)].kernel;
   const std::string reason = make_connections(kernel != 0 && kernel == of_rank[0].kernel);
   if (!reason.empty())

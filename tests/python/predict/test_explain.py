@@ -97,6 +97,16 @@ def test_messages_inside_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "inside a node" not in explain("--nodes", "8")
 
 
+def test_messages_between_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_TABLE", "none")
+    assert "connections" not in explain("--nodes", "8")
+    for value, which in (("1", "long messages"), ("64KiB", "messages of 64KiB and more")):
+        monkeypatch.setenv("STRETTO_CONNECTIONS", value)
+        line = f"connections of Stretto's own carry {which} (STRETTO_CONNECTIONS={value})"
+        assert line in " ".join(explain("--nodes", "8").split())
+        assert "connections" not in explain("--topology", "ppn=8")
+
+
 def test_a_machine_that_knows_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STRETTO_SHM", raising=False)
     content = json.loads(machine_text("altec"))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections of Stretto's own between the nodes of an MPI job (STRETTO_CONNECTIONS)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.python.conftest import Runner
+
+from stretto.lab import jobs
+from stretto.lab.cluster import Lab
+from stretto.lab.jobs import Job
+from stretto.lab.links import Links
+from stretto.launch import mpi as installs
+
+TWO_NODES = {"STRETTO_TOPOLOGY": "nodes=2,ppn=1", "STRETTO_ALLREDUCE": "ring"}
+
+
+def statistics(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "least"), [("0", None), ("", None), ("1", 16 << 10), ("2", 2), ("1KiB", 1024)]
+)
+def test_the_setting(mpi: Runner, tmp_path: Path, value: str, least: int | None) -> None:
+    more = {**TWO_NODES, "STRETTO_CONNECTIONS": value, "STRETTO_STATS": str(tmp_path / "stats.json")}
+    ran = mpi.run(more=more)
+    assert ran.right, ran.output
+    assert ran.lines == [], ran.output
+    assert statistics(tmp_path).get("connections_from") == least
+
+
+@pytest.mark.parametrize("value", ["yes", "-1", "1 KiB of"])
+def test_a_setting_that_is_none(mpi: Runner, value: str) -> None:
+    ran = mpi.run(more={**TWO_NODES, "STRETTO_CONNECTIONS": value})
+    assert ran.right, ran.output
+    assert ran.lines == [
+        f'stretto: STRETTO_CONNECTIONS: must be 0, 1, or a size, not "{value}"; it is ignored'
+    ]
+
+
+def test_one_node_has_none(mpi: Runner, tmp_path: Path) -> None:
+    ran = mpi.run(more={"STRETTO_CONNECTIONS": "1", "STRETTO_STATS": str(tmp_path / "stats.json")})
+    assert ran.right, ran.output
+    assert "connections_from" not in statistics(tmp_path)
+
+
+def test_an_interface_that_is_none(mpi: Runner) -> None:
+    ran = mpi.run(more={**TWO_NODES, "STRETTO_CONNECTIONS": "1", "STRETTO_INTERFACE": "none7"})
+    assert ran.right, ran.output
+    assert ran.lines == [
+        "stretto: STRETTO_CONNECTIONS=1: not every node has an interface none7 with an address; "
+        "the MPI library carries all messages"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("interface", "line"),
+    [
+        ("", ""),
+        ("eth0", ""),
+        # Each node listens where no other one reaches it.
+        (
+            "lo",
+            "STRETTO_CONNECTIONS=1: a node does not reach another one within 5 s; "
+            "the MPI library carries all messages",
+        ),
+    ],
+)
+def test_nodes_of_a_network(mpi: Runner, tmp_path: Path, interface: str, line: str) -> None:
+    program = ["bash", "-c", f"exec {mpi.compiled('guarded.cpp', '-pthread')} small 2>&1"]
+    variables = {"STRETTO_FABRIC": "none", "STRETTO_CONNECTIONS": "1", "STRETTO_INTERFACE": interface}
+    variables["STRETTO_STATS"] = str(tmp_path / "stats.json")
+    job = Job(program, stretto=True, variables=variables)
+    with (
+        Lab.temporary(Links.even(3, "1gbit"), name=f"stretto-test{os.getpid()}-connected") as lab,
+        jobs.start(lab, installs.find_install(mpi.abi), job, stdout=subprocess.PIPE) as process,
+    ):
+        output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "right" in output.splitlines()
+    assert (line in output) if line else ("stretto:" not in output), output
+    assert ("connections_from" in statistics(tmp_path)) == (not line)
