@@ -90,9 +90,7 @@ class Explanation:
         if setting in {"", "0"} or not self.has_library or parse_topology(self.call.topology).nodes == 1:
             return []
         which = "long messages" if setting == "1" else f"messages of {setting} and more"
-        return [
-            f"between nodes, connections of Stretto's own carry {which} (STRETTO_CONNECTIONS={setting})"
-        ]
+        return [f"between nodes, connections of Stretto's own carry {which} (STRETTO_CONNECTIONS={setting})"]
 
     @property
     def modelled(self) -> list[str]:
