@@ -133,8 +133,8 @@ void end_session() {
     if (const std::string error = save_decisions(); !error.empty()) complain(error);
   }
   stop_driving_library();
-  disconnect_nodes();
   channel_pool().close();
+  disconnect_nodes();
   session.memory.close();
   mpi.Group_free(&session.world_group);
 }

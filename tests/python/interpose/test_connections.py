@@ -60,6 +60,8 @@ def test_an_interface_that_is_none(mpi: Runner) -> None:
     assert ran.lines == [line]
 
 
+# MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 @pytest.mark.parametrize(
     ("interface", "line"),
     [
