@@ -25,6 +25,7 @@ std::string NodeMemory::map(const std::vector<Owner>& owners) {
 
 std::string NodeMemory::receive(const std::vector<Owner>& owners) {
   std::vector<std::uint64_t> tokens;
+  tokens.reserve(owners.size());
   for (const Owner& owner : owners) tokens.push_back(owner.token);
   std::vector<Handover::Received> received;
   std::string error = handover_.exchange(own_.file(), place_, tokens, received);

@@ -140,6 +140,7 @@ std::string make_connections(bool is_machine_of_rank_0) {
   if (mpi.Allgather(&here, sizeof here, mpi.byte, all.data(), sizeof here, mpi.byte, comm) != MPI_SUCCESS)
     return "the MPI library did not pass the addresses on";
   std::vector<int> nodes;
+  nodes.reserve(all.size());
   for (int rank = 0; rank < session.topology.ranks(); ++rank) {
     endpoint->set_address(rank, all[static_cast<std::size_t>(rank)]);
     nodes.push_back(session.topology.node(rank));
