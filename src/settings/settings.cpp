@@ -20,9 +20,9 @@ constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 /// Variables with our prefix that count before these settings do: for the tools, for PyTorch's backend, and
 /// for the start of a job without MPI.
 bool counts_elsewhere(std::string_view name) {
-  constexpr auto names =
-      std::to_array<std::string_view>({"STRETTO_CACHE", "STRETTO_INTERFACE", "STRETTO_LIB_DIR",
-                                       "STRETTO_MPI_PREFIXES", "STRETTO_NETWORK", "STRETTO_REPLACE"});
+  constexpr auto names = std::to_array<std::string_view>(
+      {"STRETTO_CACHE", "STRETTO_INTERFACE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES", "STRETTO_NETWORK",
+       "STRETTO_REPLACE", "STRETTO_STORE"});
   return std::ranges::find(names, name) != names.end();
 }
 

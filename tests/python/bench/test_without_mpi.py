@@ -24,7 +24,7 @@ def ignore(_done: float, _total: float) -> None:
 
 
 @pytest.mark.parametrize("collective", ["allreduce", "bcast", "reduce_scatter", "alltoall", "barrier"])
-def test_measures_stretto_and_the_short_list(collective: str) -> None:
+def test_measures_stretto_and_the_short_list(collective: str, capfd: pytest.CaptureFixture[str]) -> None:
     request = Request(collective, "", [1024], repetitions=2)
     target = find_target(Place([], "sockets", 3), may_lack_mpi=True)
     run = measure(target, request.arguments(has_library=False), ignore)
@@ -32,6 +32,7 @@ def test_measures_stretto_and_the_short_list(collective: str) -> None:
     assert run.ranks == 3
     assert {"auto"} < {series.spec for series in run.series}
     assert all(series.correct and series.form == "non-blocking" for series in run.series)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
