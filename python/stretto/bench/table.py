@@ -12,6 +12,7 @@ from rich.table import Table
 
 from stretto.results.runs import BLOCKING, Overlap, Row, Run
 from stretto.spec.collectives import LinkBound
+from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate
 from stretto.support.units import (
     format_bandwidth,
@@ -153,11 +154,14 @@ def _call(run: Run) -> str:
 
 
 def _speed_note(run: Run) -> str:
-    first = next((series.label for series in run.series if series.spec == "native"), "native")
-    speedup = f"speedup: how many times faster than {first}"
-    if not run.collective.has_message:
-        return speedup
-    return f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time; {speedup}"
+    """What the columns mean; empty if there is neither a message nor an MPI default."""
+    parts = []
+    if run.collective.has_message:
+        parts.append(f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time")
+    first = next((series.label for series in run.series if series.spec == NATIVE), None)
+    if first is not None:
+        parts.append(f"speedup: how many times faster than {first}")
+    return "; ".join(parts)
 
 
 def _overlap_note(run: Run) -> str:
@@ -179,12 +183,14 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     ]
     counts = [len(series.seconds) for series in run.series]
     few, many = min(counts, default=0), max(counts, default=0)
+    meaning = _overlap_note(run) if run.overlaps else _speed_note(run)
     if run.virtual:
-        return [*lines, f"virtual time, by the slowest rank; {_speed_note(run)}", *_bound_lines(run, bound)]
-    lines.append(
-        f"medians of {few if few == many else f'{few} to {many}'} repetitions, each the slowest rank's; "
-        + (_overlap_note(run) if run.overlaps else _speed_note(run))
-    )
+        how = "virtual time, by the slowest rank"
+    else:
+        how = f"medians of {few if few == many else f'{few} to {many}'} repetitions, each the slowest rank's"
+    lines.append(f"{how}; {meaning}" if meaning else how)
+    if run.virtual:
+        return [*lines, *_bound_lines(run, bound)]
     if any(series.with_barrier for series in run.series):
         lines.append("each call is timed with a barrier after it, as ranks could run ahead of it otherwise")
     if few < 6:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.bench.request import Request
+from stretto.bench.table import notes
 from stretto.bench.targets import Place, find_target, measure
 from stretto.cli.main import app
 from stretto.sockets.store import serve
@@ -33,6 +34,7 @@ def test_measures_stretto_and_the_short_list(collective: str, capfd: pytest.Capt
     assert {"auto"} < {series.spec for series in run.series}
     assert all(series.correct and series.form == "non-blocking" for series in run.series)
     assert capfd.readouterr().err == ""
+    assert not any("native" in line for line in notes(run, None, emulated=False))
 
 
 @pytest.mark.parametrize(
