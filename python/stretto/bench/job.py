@@ -66,12 +66,13 @@ class MeasuringJob:
         Raises RefusedError if it cannot be measured, and EndedError if the job has ended, or prints nothing
         for `most_silence` seconds.
         """
-        if self._has_library:
+        specs = words.index("--specs") + 1
+        asked = split_specs(words[specs])
+        if self._has_library or NATIVE not in asked:
             self._write(" ".join(words))
             return read_events(self._lines(most_silence), progress)
         # Stretto's own choice is what others are compared with where there is no MPI default.
-        specs = words.index("--specs") + 1
-        wanted = [STRETTO if spec == NATIVE else spec for spec in split_specs(words[specs])]
+        wanted = [STRETTO if spec == NATIVE else spec for spec in asked]
         self._write(" ".join([*words[:specs], ",".join(dict.fromkeys(wanted)), *words[specs + 1 :]]))
         run = read_events(self._lines(most_silence), progress)
         run.series = [replace(one, spec=NATIVE if one.spec == STRETTO else one.spec) for one in run.series]

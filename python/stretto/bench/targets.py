@@ -194,7 +194,7 @@ def find_target(
     """
     if not place.has_library:
         if not may_lack_mpi:
-            raise StrettoError("--mpi sockets: jobs without MPI are for stretto bench and stretto tune only")
+            raise StrettoError("--mpi sockets: jobs without MPI are for stretto bench, tune and regret only")
         return sockets_target(place, usual_ranks)
     if place.launcher and place.lab_name is None:
         return own_target(place.launcher, place.mpi_name, preloaded=preloaded)

@@ -43,8 +43,8 @@ def regret(
         typer.Option(
             "--mpi",
             metavar="NAMES",
-            help="Comma-separated list of openmpi, openmpi5, mpich, mpich5:ucx, mpich5:ofi, intelmpi. "
-            "Default: all that are installed.",
+            help="Comma-separated list of openmpi, openmpi5, mpich, mpich5:ucx, mpich5:ofi, intelmpi; "
+            "sockets: no MPI. Default: all libraries that are installed.",
             show_default=False,
         ),
     ] = None,
@@ -88,7 +88,10 @@ def regret(
         Panels, typer.Option(help="What each panel of the map is for; its cells are means over the rest.")
     ] = Panels.COLLECTIVE,
 ) -> None:
-    """Compare Stretto's default with the MPI default and the best known spec, on many networks in turn."""
+    """Compare Stretto's default with the MPI default and the best known spec, on many networks in turn.
+
+    Without MPI (sockets), the built-in rule stands in the place of the MPI default.
+    """
     check_files([output], [png_file])
     named = list(dict.fromkeys(check_sized(one.strip()) for one in collectives.split(",")))
     plan = Plan(parse_sizes(sizes), repetitions, warmup, max_seconds, Tables(tables or []))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, and the figures from it: gain over the MPI default, regret against the best."""
+"""What was measured, and the figures from it: gain over the baseline, regret against the best.
+
+The baseline is the MPI default, and without an MPI library the built-in rule.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stretto.spec.labels import STRETTO
-from stretto.spec.native import NATIVE
+from stretto.spec.native import NATIVE, SOCKETS
 from stretto.support.estimates import Estimate, speedup
 
 SLOWER = 1.03
 """From this ratio of times on a call counts as slower, as a guideline counts as violated."""
 
+
+_MPI_DEFAULT = "the MPI default"
+_RULE = "the built-in rule"
 
 EARLY = (10, 30, 100)
 """So many first calls of a job are counted together."""
@@ -29,22 +35,29 @@ class Cell:
 
     bytes: int
     chosen: str
-    """What the built-in rule says; the guard may have left it."""
+    """What the built-in rule or, without an MPI library, the model says; the guard may have left it."""
     samples: dict[str, list[float]]
-    """Seconds of a call by spec, `native` and `auto` among them."""
+    """Seconds of a call by spec, the baseline and `auto` among them."""
     first: list[float] = field(default_factory=list)
     """Seconds of the first calls of the job by Stretto's default."""
     second: list[float] = field(default_factory=list)
     """The same of a second job, which knows what the first one has found."""
+    rule: str = ""
+    """The spec of the built-in rule, where there is no MPI library."""
 
     def median(self, spec: str) -> float:
         """Median seconds of a spec."""
         return statistics.median(self.samples[spec])
 
     @property
-    def native(self) -> float:
-        """Median seconds of the MPI default."""
-        return self.median(NATIVE)
+    def baseline(self) -> str:
+        """The spec with which Stretto's default is compared: the MPI default, or the built-in rule's."""
+        return self.rule or NATIVE
+
+    @property
+    def baseline_seconds(self) -> float:
+        """Median seconds of the baseline."""
+        return self.median(self.baseline)
 
     @property
     def auto(self) -> float:
@@ -53,17 +66,17 @@ class Cell:
 
     @functools.cached_property
     def best(self) -> str:
-        """The spec with the smallest median, the MPI default and Stretto's default included."""
+        """The spec with the smallest median, the baseline and Stretto's default included."""
         return min(self.samples, key=self.median)
 
     @functools.cached_property
     def gain(self) -> Estimate:
-        """How many times faster than the MPI default Stretto's default is, by paired samples."""
-        return speedup(self.samples[NATIVE], self.samples[STRETTO])
+        """How many times faster than the baseline Stretto's default is, by paired samples."""
+        return speedup(self.samples[self.baseline], self.samples[STRETTO])
 
     @property
     def is_slower(self) -> bool:
-        """Whether Stretto's default is slower than the MPI default by 3 %, beyond the 95 % interval."""
+        """Whether Stretto's default is slower than the baseline by 3 %, beyond the 95 % interval."""
         return self.gain.high < 1 / SLOWER
 
     def regret(self, spec: str = STRETTO) -> float:
@@ -84,7 +97,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Job:
-    """One job: one collective of one MPI library on one network."""
+    """One job: one collective of one MPI library, or without one, on one network."""
 
     network: str
     mpi: str
@@ -110,6 +123,11 @@ class Job:
         return self.network, self.mpi, self.collective
 
     @property
+    def has_library(self) -> bool:
+        """Whether it has an MPI library, so that there is an MPI default."""
+        return self.mpi != SOCKETS
+
+    @property
     def title(self) -> str:
         """Its key for people."""
         return f"{self.collective}, {self.mpi}, {self.network}"
@@ -125,19 +143,19 @@ class Spot:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of many cells."""
+    """The figures of many cells, which all have an MPI library or all have none."""
 
     spots: Sequence[Spot]
-    native_regret: float
-    """The mean regret of the MPI default."""
+    baseline_regret: float
+    """The mean regret of the baseline."""
     regret: float
     """The mean regret of Stretto's default."""
     worst: Spot
     """The largest regret of Stretto's default."""
     gain: float
-    """The geometric mean of the gains over the MPI default."""
+    """The geometric mean of the gains over the baseline."""
     slowest: Spot
-    """The smallest gain over the MPI default."""
+    """The smallest gain over the baseline."""
 
     def early_regret(self, calls: int, *, second: bool = False) -> float | None:
         """The mean regret of so many first calls of a job, where it is known."""
@@ -147,7 +165,7 @@ class Summary:
 
     @property
     def slower(self) -> list[Spot]:
-        """Where Stretto's default is slower than the MPI default (Cell.is_slower)."""
+        """Where Stretto's default is slower than the baseline (Cell.is_slower)."""
         return [spot for spot in self.spots if spot.cell.is_slower]
 
 
@@ -158,7 +176,7 @@ def summarize(jobs: Iterable[Job]) -> Summary | None:
         return None
     return Summary(
         spots,
-        statistics.mean(spot.cell.regret(NATIVE) for spot in spots),
+        statistics.mean(spot.cell.regret(spot.cell.baseline) for spot in spots),
         statistics.mean(spot.cell.regret() for spot in spots),
         max(spots, key=lambda spot: spot.cell.regret()),
         mean_gain([spot.cell for spot in spots]),
@@ -166,6 +184,22 @@ def summarize(jobs: Iterable[Job]) -> Summary | None:
     )
 
 
+def by_baseline(jobs: Sequence[Job]) -> list[list[Job]]:
+    """The jobs with an MPI library, and those without one, as far as there are any."""
+    both = ([job for job in jobs if job.has_library is has_library] for has_library in (True, False))
+    return [some for some in both if some]
+
+
+def baselines(jobs: Sequence[Job]) -> str:
+    """What Stretto's default is compared with, for people."""
+    match [some[0].has_library for some in by_baseline(jobs)]:
+        case [True, False]:
+            return f"{_MPI_DEFAULT} ({SOCKETS}: {_RULE})"
+        case [False]:
+            return _RULE
+    return _MPI_DEFAULT
+
+
 def mean_gain(cells: Iterable[Cell]) -> float:
-    """The geometric mean of the gains over the MPI default."""
+    """The geometric mean of the gains over the baseline."""
     return statistics.geometric_mean(cell.gain.median for cell in cells)

@@ -10,6 +10,9 @@
                           "best_spec": …, "gain": {…}, "regret": 0.1, "samples": {"native": […], …},
                           "first": […], "second": […]}, …]}, …]}
 
+Where there is no MPI library (`"mpi": "sockets"`), `native` is null, `rule_spec` the spec of the built-in
+rule, and all is compared with that one: its calls have summaries of their own, and `overall_without_library`.
+
 Times are seconds of a call; `first` and `second` those of the first calls of two jobs, the second of which
 knows what the first one has found. The figures are for people. Readers compute them anew from the samples.
 """
@@ -22,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from stretto.regret.figures import EARLY, Cell, Job, Spot, Summary, summarize
+from stretto.regret.figures import EARLY, Cell, Job, Spot, Summary, by_baseline, summarize
 from stretto.results.runs import describe_machine
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
@@ -41,11 +44,13 @@ class _Size(Part):
     samples: dict[str, Annotated[list[Seconds], Field(min_length=1)]]
     first: list[Seconds] = Field(default_factory=list)
     second: list[Seconds] = Field(default_factory=list)
+    rule_spec: str | None = None
 
     @model_validator(mode="after")
     def _samples_pair_up(self) -> _Size:
-        if not {NATIVE, STRETTO} <= set(self.samples):
-            raise ValueError(f"{NATIVE} or {STRETTO} is missing")
+        baseline = self.rule_spec or NATIVE
+        if not {baseline, STRETTO} <= set(self.samples):
+            raise ValueError(f"{baseline} or {STRETTO} is missing")
         if len({len(seconds) for seconds in self.samples.values()}) > 1:
             raise ValueError("the specs have different numbers of samples")
         return self
@@ -65,7 +70,10 @@ class _Job(Part):
     sizes: list[_Size] = Field(default_factory=list)
 
     def job(self) -> Job:
-        cells = [Cell(one.bytes, one.chosen, one.samples, one.first, one.second) for one in self.sizes]
+        cells = [
+            Cell(one.bytes, one.chosen, one.samples, one.first, one.second, one.rule_spec or "")
+            for one in self.sizes
+        ]
         return Job(
             self.network, self.mpi, self.collective, self.library, self.ppn, cells, self.left_out, self.error,
             self.seconds, self.date, self.load,
@@ -89,7 +97,9 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
     return {
         "bytes": cell.bytes,
         "chosen": cell.chosen,
-        "native": cell.native,
+        "native": cell.median(NATIVE) if NATIVE in cell.samples else None,
+        "rule": cell.median(cell.rule) if cell.rule else None,
+        "rule_spec": cell.rule or None,
         "auto": cell.auto,
         "best": cell.median(cell.best),
         "best_spec": cell.best,
@@ -123,13 +133,15 @@ def _spot_json(spot: Spot) -> dict[str, Any]:
 
 
 def _summary_json(network: str, found: Summary) -> dict[str, Any]:
+    has_library = found.worst.job.has_library
     return {
         "network": network,
         "calls": len(found.spots),
         "mean_regret": found.regret,
         "worst_regret": found.worst.cell.regret(),
         "worst_regret_at": _spot_json(found.worst),
-        "mean_regret_of_native": found.native_regret,
+        "mean_regret_of_native": found.baseline_regret if has_library else None,
+        "mean_regret_of_rule": None if has_library else found.baseline_regret,
         "mean_gain": found.gain,
         "least_gain": found.slowest.cell.gain.to_json(),
         "least_gain_at": _spot_json(found.slowest),
@@ -145,15 +157,18 @@ def regret_text(jobs: Sequence[Job], request: Request, command: Sequence[str]) -
     """The content of the file."""
     summaries = [
         _summary_json(network, found)
-        for network in dict.fromkeys(job.network for job in jobs)
-        if (found := summarize(job for job in jobs if job.network == network))
+        for some in by_baseline(jobs)
+        for network in dict.fromkeys(job.network for job in some)
+        if (found := summarize(job for job in some if job.network == network))
     ]
-    whole = summarize(jobs)
+    whole = summarize(job for job in jobs if job.has_library)
+    without_library = summarize(job for job in jobs if not job.has_library)
     content = {
         "machine": describe_machine(),
         "request": dict(request),
         "summary": summaries,
         "overall": _summary_json("all", whole) if whole else None,
+        "overall_without_library": _summary_json("all", without_library) if without_library else None,
         "jobs": [_job_json(job) for job in jobs],
     }
     return document_text(FORMAT, command, "networks emulated on one machine", content)

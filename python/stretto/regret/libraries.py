@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI libraries that are measured: their names, with the network layer where a library has several."""
+"""The MPI libraries that are measured: their names, with the network layer where a library has several.
+
+`sockets` stands among them for jobs without a library.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor
+from stretto.spec.native import SOCKETS
 from stretto.support.errors import StrettoError
 
 _PROVIDERS = ("ucx", "ofi")
@@ -16,14 +20,20 @@ _PROVIDERS = ("ucx", "ofi")
 class Library:
     """An MPI library and, of MPICH 5, the network layer."""
 
-    flavor: Flavor
+    flavor: Flavor | None
+    """None: no library, but sockets."""
     provider: str = ""
     """Empty: the library has no choice."""
 
     @property
     def name(self) -> str:
-        """As the option has it: `openmpi`, `mpich5:ofi`."""
-        return f"{self.flavor.value}:{self.provider}" if self.provider else self.flavor.value
+        """As the option has it: `openmpi`, `mpich5:ofi`, `sockets`."""
+        return f"{self.mpi_name}:{self.provider}" if self.provider else self.mpi_name
+
+    @property
+    def mpi_name(self) -> str:
+        """Its name without the network layer."""
+        return self.flavor.value if self.flavor else SOCKETS
 
     @property
     def variables(self) -> dict[str, str]:
@@ -33,6 +43,8 @@ class Library:
 
 def parse_library(text: str) -> Library:
     """The library of that name. MPICH 5 uses UCX unless the name says `mpich5:ofi`."""
+    if text == SOCKETS:
+        return Library(None)
     name, colon, provider = text.partition(":")
     flavor = mpi.find_flavor(name)
     if colon and (flavor is not Flavor.MPICH5 or provider not in _PROVIDERS):
@@ -53,7 +65,8 @@ def find_libraries(text: str | None) -> list[Library]:
     if text is not None:
         named = [parse_library(name.strip()) for name in text.split(",")]
         for one in named:
-            mpi.find_install(one.flavor.value)
+            if one.flavor:
+                mpi.find_install(one.flavor.value)
         return list(dict.fromkeys(named))
     installed = {one.flavor for one in mpi.installs()}
     found = [one for one in ALL if one.flavor in installed]

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the map: networks by sizes, coloured by how many times faster than the MPI default Stretto is."""
+"""Draws the map: networks by sizes, coloured by how many times faster than the baseline Stretto is."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stretto.plots.style import DIVERGING
-from stretto.regret.figures import Job, Spot, mean_gain
+from stretto.regret.figures import Job, Spot, baselines, by_baseline, mean_gain
 from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes
 
@@ -60,14 +60,15 @@ def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
     """A figure with a panel for each collective, each MPI library, or each of both."""
     networks = list(dict.fromkeys(job.network for job in jobs))
     sizes = sorted({cell.bytes for job in jobs for cell in job.cells})
-    titles = list(dict.fromkeys(_title(job, panels) for job in jobs))
+    title_of = _titles(jobs, panels)
+    titles = list(dict.fromkeys(map(title_of, jobs)))
     columns = min(len(titles), max(1, _MOST_COLUMNS // max(1, len(sizes))))
     rows = math.ceil(len(titles) / columns)
     figure = new_figure(_WIDTH, 1.25 + rows * (0.5 + _CELL_HEIGHT * len(networks)))
     grid = figure.subplots(rows, columns, squeeze=False)
     colours = _Colours()
     for place, (axes, title) in enumerate(zip(grid.flat, titles, strict=False)):
-        spots = [Spot(job, cell) for job in jobs if _title(job, panels) == title for cell in job.cells]
+        spots = [Spot(job, cell) for job in jobs if title_of(job) == title for cell in job.cells]
         _draw_panel(axes, spots, networks, sizes, colours)
         axes.set_title(title, fontsize=9)
         axes.set_yticks(range(len(networks)), networks if place % columns == 0 else [""] * len(networks))
@@ -75,8 +76,9 @@ def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
         axes.set_axis_off()
     if len(titles) < rows * columns:
         _draw_key(grid.flat[len(titles)], networks)
-    _draw_scale(figure, grid, colours, any(cell.is_slower for job in jobs for cell in job.cells))
-    figure.suptitle(f"Stretto's default beside the MPI default, {_means(jobs, panels)}", fontsize=10)
+    is_marked = any(cell.is_slower for job in jobs for cell in job.cells)
+    _draw_scale(figure, grid, colours, baselines(jobs), is_marked)
+    figure.suptitle(f"Stretto's default beside {baselines(jobs)}, {_means(jobs, panels)}", fontsize=10)
     return figure
 
 
@@ -98,19 +100,22 @@ class _Colours:
         return self._map(place), "white" if abs(2 * place - 1) > _DARK else "black"
 
 
-def _title(job: Job, panels: Panels) -> str:
-    match panels:
-        case Panels.COLLECTIVE:
-            return job.collective
-        case Panels.MPI:
+def _titles(jobs: Sequence[Job], panels: Panels) -> Callable[[Job], str]:
+    """What gives a job the title of its panel. Gains over two baselines have no mean."""
+    is_mixed = len(by_baseline(jobs)) > 1
+
+    def title(job: Job) -> str:
+        if panels is Panels.MPI:
             return job.mpi
-        case Panels.BOTH:
-            return f"{job.collective}, {job.mpi}"
+        is_named = panels is Panels.BOTH or (is_mixed and not job.has_library)
+        return f"{job.collective}, {job.mpi}" if is_named else job.collective
+
+    return title
 
 
 def _means(jobs: Sequence[Job], panels: Panels) -> str:
     """What the cells are means over."""
-    libraries = list(dict.fromkeys(job.mpi for job in jobs))
+    libraries = list(dict.fromkeys(job.mpi for job in by_baseline(jobs)[0]))
     collectives = list(dict.fromkeys(job.collective for job in jobs))
     match panels:
         case Panels.COLLECTIVE if len(libraries) > 1:
@@ -157,13 +162,13 @@ def _draw_key(axes: Axes, networks: Sequence[str]) -> None:
     key.set_in_layout(False)
 
 
-def _draw_scale(figure: Figure, grid: Any, colours: _Colours, is_marked: bool) -> None:
+def _draw_scale(figure: Figure, grid: Any, colours: _Colours, baseline: str, is_marked: bool) -> None:
     bar = figure.colorbar(colours.scale, ax=grid, location="bottom", aspect=60, shrink=0.6, pad=0.01)
     ticks = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0)
     bar.set_ticks([math.log2(one) for one in ticks], labels=[f"{one:g}" for one in ticks])
     bar.ax.tick_params(labelsize=7.5)
     marked = "   ·   ▼ a call is slower by 3 % or more, beyond its 95 % interval" if is_marked else ""
-    bar.set_label(f"times as fast as the MPI default{marked}", fontsize=8.5)
+    bar.set_label(f"times as fast as {baseline}{marked}", fontsize=8.5)
 
 
 def gain_text(gain: float) -> str:

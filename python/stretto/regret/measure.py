@@ -5,7 +5,8 @@ Stretto's default is measured as a program has it: the guard is on, and nothing 
 jobs. At each size it is called alone, one call by one, until its duels are over. Then the best of the
 candidates are found by a few samples of each. In the end the MPI default, Stretto's default and these are
 measured in turns. A sample is the mean of a row of calls, as in `stretto tune`. A second job, which remembers
-the first, makes as many first calls.
+the first, makes as many first calls. Without an MPI library, the spec of the built-in rule stands in the
+place of the MPI default, and all calls are non-blocking.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 from stretto.bench.job import MeasuringJob, measuring_job
 from stretto.bench.targets import Target
 from stretto.regret.figures import Cell, Job
-from stretto.regret.specs import Tables, candidates
-from stretto.results.runs import BLOCKING, EndedError, Run
+from stretto.regret.specs import Tables, candidates, rule_spec
+from stretto.results.runs import BLOCKING, NON_BLOCKING, EndedError, Run
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
 from stretto.support.errors import StrettoError
@@ -86,8 +87,9 @@ def measure_job(job: Job, target: Target, plan: Plan, variables: dict[str, str],
 
 
 def _measure(job: Job, target: Target, plan: Plan, settings: Mapping[str, str | None], report: Report) -> Job:
+    forms = [_form(job)]
     try:
-        with measuring_job(target, [BLOCKING], "float", settings) as process:
+        with measuring_job(target, forms, "float", settings) as process:
             ready = process.ready
             job = replace(job, library=ready.library, ppn=ready.ppn)
             measurement = _Measurement(process, job, plan)
@@ -100,7 +102,7 @@ def _measure(job: Job, target: Target, plan: Plan, settings: Mapping[str, str | 
                 error = str(failure)
             job = replace(job, cells=measurement.cells, left_out=measurement.left_out, error=error)
         if not job.error:
-            with measuring_job(target, [BLOCKING], "float", settings) as process:
+            with measuring_job(target, forms, "float", settings) as process:
                 second = _Measurement(process, job, plan)
                 job = replace(
                     job, cells=[replace(cell, second=second.warm_up(cell.bytes)) for cell in job.cells]
@@ -109,6 +111,10 @@ def _measure(job: Job, target: Target, plan: Plan, settings: Mapping[str, str | 
         # The job did not start. Or it did not end, and that says less than what came before.
         job = replace(job, error=job.error or str(failure))
     return job
+
+
+def _form(job: Job) -> str:
+    return BLOCKING if job.has_library else NON_BLOCKING
 
 
 class _Measurement:
@@ -120,24 +126,27 @@ class _Measurement:
         self._process = process
         self._job = job
         self._plan = plan
-        self._kind = CallKind(job.collective, BLOCKING)
+        self._kind = CallKind(job.collective, _form(job))
         self._begin = time.monotonic()
         self._seed = 0
 
     def measure(self, size: int) -> None:
         """Measure one size, if there is time for it."""
-        tried = candidates(self._job.collective, self._job.ppn, size)
-        tuned = self._plan.tables.specs(self._job.library, self._job.collective, self._job.ppn, size)
+        job, call = self._job, self._kind.name
+        rule = rule_spec(call, job.ppn, size, has_library=job.has_library)
+        tried = candidates(job.collective, job.ppn, size, rule)
+        tuned = self._plan.tables.specs(job.library, call, job.ppn, size)
+        standing = [NATIVE if job.has_library else rule, *tuned]
         if self._least_seconds(size, len(tried)) > self._left():
             self.left_out.append(size)
             return
         first = self.warm_up(size)
         self._settle(size, first)
-        specs = [NATIVE, STRETTO, *tuned, *self._finalists(size, [one for one in tried if one not in tuned])]
+        specs = [*standing, STRETTO, *self._finalists(size, [one for one in tried if one not in standing])]
         run = self._ask(size, list(dict.fromkeys(specs)), self._plan.repetitions, self._left())
         chosen = next(series.chosen for series in run.series if series.spec == STRETTO)
         samples = {series.spec: series.seconds for series in run.series}
-        self.cells.append(Cell(size, chosen, samples, first))
+        self.cells.append(Cell(size, chosen, samples, first, rule="" if job.has_library else rule))
 
     def _left(self) -> float:
         return self._plan.max_seconds - (time.monotonic() - self._begin)
@@ -173,7 +182,9 @@ class _Measurement:
         """The best of the specs, by few samples."""
         if len(tried) <= _FINALISTS:
             return list(tried)
-        is_long = bool(self.cells) and self.cells[-1].native * size / self.cells[-1].bytes > _LONG_SECONDS
+        is_long = (
+            bool(self.cells) and self.cells[-1].baseline_seconds * size / self.cells[-1].bytes > _LONG_SECONDS
+        )
         run = self._ask(size, tried, 1 if is_long else _TRIALS)
         times = {series.spec: statistics.median(series.seconds) for series in run.series}
         return sorted(times, key=times.__getitem__)[:_FINALISTS]

@@ -10,14 +10,23 @@ from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from stretto.regret.figures import EARLY, LEAST_OF_EARLY, Job, Spot, Summary, summarize
+from stretto.regret.figures import (
+    EARLY,
+    LEAST_OF_EARLY,
+    Job,
+    Spot,
+    Summary,
+    baselines,
+    by_baseline,
+    summarize,
+)
 from stretto.regret.session import failures
-from stretto.spec.labels import label_of
+from stretto.spec.labels import NATIVE_LABEL, label_of
 from stretto.support.console import Bar, JobsBar, console_for, print_lines
 from stretto.support.units import format_bytes, format_seconds, three_digits
 
 _COLUMNS = (
-    "network", "calls", "MPI default:\nmean regret", "Stretto:\nmean regret", "worst\nregret", "where",
+    "network", "calls", "{baseline}:\nmean regret", "Stretto:\nmean regret", "worst\nregret", "where",
     "first job:\n10, 30, 100 calls", "second job:\n10, 30, 100 calls",
     "mean\ngain", "least gain\n(95 %)", "where", "slower",
 )  # fmt: skip
@@ -33,19 +42,22 @@ def display(jobs: int) -> Iterator[JobsBar]:
 
 
 def print_regret(jobs: Sequence[Job]) -> None:
-    """Print the table and the notes below it."""
-    table = regret_table(jobs)
-    console = console_for(table)
-    console.print(table)
+    """Print a table for MPI libraries, one for jobs without, and the notes below them."""
+    tables = [regret_table(some) for some in by_baseline(jobs)]
+    console = console_for(*tables)
+    for table in tables:
+        console.print(table)
     print_lines(console, notes(jobs))
     print_lines(console, (f"! {remark}" for remark in remarks(jobs)), style="yellow")
 
 
 def regret_table(jobs: Sequence[Job]) -> Table:
-    """A line for each network, and one for all."""
+    """A line for each network, and one for all. The jobs all have an MPI library, or all have none."""
+    baseline = NATIVE_LABEL if jobs[0].has_library else "rule"
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for title in _COLUMNS:
-        table.add_column(title, justify="left" if title in _TEXTS else "right", overflow="fold")
+        heading = title.format(baseline=baseline)
+        table.add_column(heading, justify="left" if title in _TEXTS else "right", overflow="fold")
     networks = list(dict.fromkeys(job.network for job in jobs))
     for network in networks:
         if found := summarize(job for job in jobs if job.network == network):
@@ -61,7 +73,7 @@ def _cells(found: Summary, *, with_network: bool) -> list[str]:
     gain = found.slowest.cell.gain
     return [
         str(len(found.spots)),
-        _percent(found.native_regret),
+        _percent(found.baseline_regret),
         _percent(found.regret),
         _percent(found.worst.cell.regret()),
         f"{_where(found.worst, with_network)}; best: {label_of(found.worst.cell.best)}",
@@ -91,7 +103,7 @@ def notes(jobs: Sequence[Job]) -> Iterator[str]:
     """Yields the notes below the table."""
     yield (
         "regret: how much longer a call takes than by the best spec that was tried (the best of several, so "
-        "a little lucky); gain: times faster than the MPI default, in pairs within one job; mean gain: "
+        f"a little lucky); gain: times faster than {baselines(jobs)}, in pairs within one job; mean gain: "
         "geometric"
     )
     yield (

@@ -102,17 +102,18 @@ def measure_all(record: Record, wanted: Wanted, plan: Plan, progress: Progress) 
 def _place(network: Network) -> Iterator[Callable[[Library], Target]]:
     """Make the network for the length of the block, which gets what finds a library's target there."""
     if network.links is None:
-        yield lambda library: find_target(Place([], library.flavor.value, ranks=network.ppn))
+        yield lambda library: find_target(Place([], library.mpi_name, ranks=network.ppn), may_lack_mpi=True)
         return
     with Lab.temporary(network.links, LAB_NAME):
         yield lambda library: find_target(
             Place(
                 [],
-                library.flavor.value,
+                library.mpi_name,
                 lab_name=LAB_NAME,
                 provider=library.provider or "ucx",
                 ppn=network.ppn,
-            )
+            ),
+            may_lack_mpi=True,
         )
 
 

@@ -18,16 +18,20 @@ _SHORT_BELOW = 1 << 20
 _LONG_FROM = 32 << 10
 
 
-def candidates(collective: str, ppn: Sequence[int], size: int) -> list[str]:
-    """The specs of the short list that fit the nodes and the size, whole and in segments, and the rule's."""
+def rule_spec(call: str, ppn: Sequence[int], size: int, *, has_library: bool) -> str:
+    """What the built-in rule says; `call` as in the C interface: iallreduce."""
+    return _core.choose(call, size, parse_topology(topology_text(ppn)), has_library=has_library)
+
+
+def candidates(collective: str, ppn: Sequence[int], size: int, rule: str) -> list[str]:
+    """The rule's spec, and those of the short list that fit the nodes and the size, whole and in segments."""
     topology = topology_text(ppn)
-    where = parse_topology(topology)
     short = {
         str(_core.parse_spec(one.recipe, collective))
         for one in _core.short_list(collective)
         if (one.short_messages and size < _SHORT_BELOW) or (one.long_messages and size >= _LONG_FROM)
     }
-    specs = [_core.choose(collective, size, where)]
+    specs = [rule]
     for text in Candidates(collective, topology, cuts_native=False).all(size):
         spec = _core.parse_spec(text, collective)
         is_whole = not (spec.segments or spec.segment_bytes)
@@ -49,14 +53,17 @@ class Tables:
         """Raises StrettoError if a file is no tuning table."""
         self._tables = [_core.read_table(json.dumps(read_table(file))) for file in files]
 
-    def specs(self, library: str, collective: str, ppn: Sequence[int], size: int) -> list[str]:
-        """What the tables of this library (MPI_Get_library_version) choose, where it is a spec of Stretto."""
+    def specs(self, library: str, call: str, ppn: Sequence[int], size: int) -> list[str]:
+        """What the tables of this library (MPI_Get_library_version) choose, where it is a spec of Stretto.
+
+        `call` as in the C interface: iallreduce.
+        """
         found = []
         for table in self._tables:
             shape = table.find_shape(len(ppn), max(ppn), min(ppn))
             if not table.fit(library)[0] or shape is None:
                 continue
-            row = shape.find(collective, size)
+            row = shape.find(call, size)
             if row is not None and row.spec != NATIVE:
                 found.append(row.spec)
         return found

@@ -52,7 +52,7 @@ def test_refuses_what_needs_a_library(specs: str, forms: str, error: str) -> Non
 
 
 def test_other_commands_refuse_jobs_without_mpi() -> None:
-    with pytest.raises(StrettoError, match="stretto bench and stretto tune only"):
+    with pytest.raises(StrettoError, match="stretto bench, tune and regret only"):
         find_target(Place([], "sockets", 2))
 
 

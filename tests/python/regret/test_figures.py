@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stretto.regret.figures import Cell, Job, summarize
+from stretto.regret.figures import Cell, Job, by_baseline, summarize
 from stretto.regret.file import read_jobs, regret_text
 from stretto.regret.map import Panels, draw_map, gain_text, map_figure
 from stretto.regret.output import notes, regret_table, remarks
-from stretto.regret.specs import Tables, candidates
+from stretto.regret.specs import Tables, candidates, rule_spec
 from stretto.support.errors import StrettoError
 
 JITTER = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.005)
@@ -25,6 +25,11 @@ def cell(size: int, auto: float, ring: float) -> Cell:
     return Cell(size, "ring", samples, first, [auto] * 12)
 
 
+def cell_without_mpi(size: int, rule: float, auto: float) -> Cell:
+    samples = {spec: [seconds * one for one in JITTER] for spec, seconds in (("ring", rule), ("auto", auto))}
+    return Cell(size, "rabenseifner", samples, rule="ring")
+
+
 def job(network: str, mpi: str, collective: str, *cells: Cell) -> Job:
     return Job(network, mpi, collective, "Open MPI v4.1.4", [1] * 8, list(cells), seconds=12.5)
 
@@ -35,10 +40,15 @@ JOBS = [
     job("2xunlimited", "mpich5:ofi", "allreduce", cell(1 << 10, 1.0, 0.8)),
 ]
 
+WITHOUT_MPI = [
+    job("8x200mbit", "sockets", "allreduce", cell_without_mpi(1 << 10, 1.0, 0.5)),
+    job("2x1gbit", "sockets", "allreduce", cell_without_mpi(1 << 10, 0.8, 1.0)),
+]
+
 
 def test_gain_and_regret_of_a_cell() -> None:
     one = cell(1 << 20, 0.5, 0.4)
-    assert (one.native, one.auto, one.best) == (1.0, 0.5, "ring")
+    assert (one.baseline_seconds, one.auto, one.best) == (1.0, 0.5, "ring")
     assert one.gain.median == pytest.approx(2)
     assert one.regret() == pytest.approx(0.25)
     assert one.regret("native") == pytest.approx(1.5)
@@ -75,10 +85,35 @@ def test_the_summary_of_jobs() -> None:
     assert found is not None
     assert len(found.spots) == 5
     assert found.regret == pytest.approx((0 + 0.25 + 0.25 + 0 + 0.25) / 5)
-    assert found.native_regret == pytest.approx((0 + 1.5 + 0 + 3 + 0.25) / 5)
+    assert found.baseline_regret == pytest.approx((0 + 1.5 + 0 + 3 + 0.25) / 5)
     assert found.gain == pytest.approx((1 * 2 * 0.8 * 4 * 1) ** (1 / 5))
     assert (found.slowest.job.collective, found.slowest.cell.bytes) == ("bcast", 1 << 10)
     assert [spot.job.collective for spot in found.slower] == ["bcast"]
+
+
+def test_without_mpi_the_rule_is_the_baseline() -> None:
+    found = summarize(WITHOUT_MPI)
+    assert found is not None
+    assert found.baseline_regret == pytest.approx(0.5)
+    assert found.regret == pytest.approx(0.125)
+    assert found.gain == pytest.approx((2 * 0.8) ** 0.5)
+    assert [spot.job.network for spot in found.slower] == ["2x1gbit"]
+    assert [some[0].mpi for some in by_baseline([*WITHOUT_MPI, *JOBS])] == ["openmpi", "sockets"]
+    table = regret_table(WITHOUT_MPI)
+    assert table.columns[2].header == "rule:\nmean regret"
+    assert list(table.columns[2].cells) == ["100 %", "0.0 %", "50.0 %"]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "than"),
+    [
+        (JOBS, "than the MPI default, in pairs"),
+        (WITHOUT_MPI, "than the built-in rule, in pairs"),
+        ([*WITHOUT_MPI, *JOBS], "than the MPI default (sockets: the built-in rule), in pairs"),
+    ],
+)
+def test_the_note_says_what_is_compared_with(jobs: list[Job], than: str) -> None:
+    assert f"gain: times faster {than}" in next(iter(notes(jobs)))
 
 
 def test_the_table_has_a_line_for_each_network_and_one_for_all() -> None:
@@ -111,6 +146,24 @@ def test_the_file_is_read_back(tmp_path: Path) -> None:
     size = content["jobs"][0]["sizes"][1]
     assert (size["best_spec"], size["native"], size["auto"], size["best"]) == ("ring", 1.0, 0.5, 0.4)
     assert size["gain"]["low"] <= size["gain"]["median"] <= size["gain"]["high"]
+    assert (size["rule"], content["overall_without_library"]) == (None, None)
+
+
+def test_a_file_with_jobs_without_mpi_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "regret.json"
+    jobs = [*WITHOUT_MPI, *JOBS]
+    file.write_text(regret_text(jobs, {}, ["stretto"]), encoding="utf-8")
+    assert read_jobs(file) == ({}, jobs)
+    content = json.loads(file.read_text())
+    assert [one["network"] for one in content["summary"]] == [
+        *("8x200mbit", "2xunlimited"), *("8x200mbit", "2x1gbit"),
+    ]  # fmt: skip
+    size = content["jobs"][0]["sizes"][0]
+    assert (size["native"], size["rule"], size["rule_spec"], size["auto"]) == (None, 1.0, "ring", 0.5)
+    with_library, without = content["overall"], content["overall_without_library"]
+    assert (with_library["calls"], with_library["mean_regret_of_rule"]) == (5, None)
+    assert (without["calls"], without["mean_regret_of_native"]) == (2, None)
+    assert without["mean_regret_of_rule"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +172,7 @@ def test_the_file_is_read_back(tmp_path: Path) -> None:
         ("[]", "holds no JSON object"),
         ('{"format": "stretto-table"}', "format"),
         (regret_text(JOBS, {}, []).replace('"auto": [', '"ring:segments=2": ['), "auto is missing"),
+        (regret_text(WITHOUT_MPI, {}, []).replace('"ring": [', '"knomial": ['), "ring or auto is missing"),
         (regret_text(JOBS, {}, []).replace('"native": [', '"native": [\n 1.0,', 1), "numbers of samples"),
     ],
 )
@@ -154,6 +208,17 @@ def test_a_call_that_is_slower_is_marked() -> None:
     assert "slower" not in map_figure(JOBS[:1], Panels.COLLECTIVE).axes[-1].get_xlabel()
 
 
+def test_gains_over_two_baselines_have_no_mean() -> None:
+    figure = map_figure([*JOBS, *WITHOUT_MPI], Panels.COLLECTIVE)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["allreduce", "bcast", "allreduce, sockets"]
+    assert "the MPI default (sockets: the built-in rule)" in figure.get_suptitle()
+    alone = map_figure(WITHOUT_MPI, Panels.COLLECTIVE)
+    assert alone.get_suptitle() == "Stretto's default beside the built-in rule, sockets"
+    assert alone.axes[0].get_title() == "allreduce"
+    assert "times as fast as the built-in rule" in alone.axes[-1].get_xlabel()
+
+
 def test_the_picture(tmp_path: Path) -> None:
     draw_map(JOBS, Panels.COLLECTIVE, tmp_path / "map.png")
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
@@ -165,14 +230,17 @@ def test_gains_are_short(gain: float, text: str) -> None:
 
 
 def test_the_candidates_of_a_size() -> None:
-    assert set(candidates("allreduce", [1] * 8, 1 << 10)) == {
+    assert set(candidates("allreduce", [1] * 8, 1 << 10, "native")) == {
         "recursive_doubling", "rabenseifner", "knomial:radix=4"
     }  # fmt: skip
-    long = candidates("allreduce", [1] * 8, 16 << 20)
+    assert candidates("allreduce", [1] * 8, 1 << 10, "ring")[0] == "ring"
+    assert rule_spec("allreduce", [1] * 8, 1 << 10, has_library=True) == "native"
+    assert rule_spec("iallreduce", [1] * 8, 1 << 10, has_library=False) != "native"
+    long = candidates("allreduce", [1] * 8, 16 << 20, "native")
     assert "ring:segment_bytes=256KiB" in long
     assert "recursive_doubling" not in long
-    assert "chain" not in candidates("bcast", [1] * 8, 16 << 20)  # it needs segments
-    assert any(one.startswith("multilane") for one in candidates("allreduce", [2] * 4, 1 << 20))
+    assert "chain" not in candidates("bcast", [1] * 8, 16 << 20, "native")  # it needs segments
+    assert any(one.startswith("multilane") for one in candidates("allreduce", [2] * 4, 1 << 20, "native"))
 
 
 def test_what_a_table_chooses_is_tried(samples: Path) -> None:

@@ -62,9 +62,11 @@ def test_the_names_of_libraries() -> None:
     assert parse_library("mpich5") == Library(mpi.Flavor.MPICH5, "ucx")
     assert parse_library("mpich5:ofi").variables == {"MPIR_CVAR_CH4_NETMOD": "ofi"}
     assert parse_library("openmpi").variables == {}
+    assert parse_library("sockets") == Library(None)
+    assert (Library(None).name, Library(None).variables) == ("sockets", {})
 
 
-@pytest.mark.parametrize("name", ["openmpi:ofi", "mpich5:tcp", "mpich:", "lam"])
+@pytest.mark.parametrize("name", ["openmpi:ofi", "mpich5:tcp", "mpich:", "lam", "sockets:ofi"])
 def test_what_is_no_library_is_one_line(name: str) -> None:
     with pytest.raises(StrettoError, match=r"^--mpi (?!.*\n)"):
         parse_library(name)
@@ -74,6 +76,7 @@ def test_by_default_all_libraries_that_are_installed(monkeypatch: pytest.MonkeyP
     here = [one for one in mpi.installs() if one.flavor is mpi.Flavor.OPENMPI4]
     monkeypatch.setattr(mpi, "installs", lambda: here)
     assert [one.name for one in find_libraries(None)] == ["openmpi"]
+    assert find_libraries("sockets,openmpi") == [Library(None), Library(mpi.Flavor.OPENMPI4)]
     with pytest.raises(StrettoError, match="--mpi mpich: MPICH 4 was not found"):
         find_libraries("openmpi,mpich")
     here.clear()

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import AbstractContextManager
@@ -61,7 +63,9 @@ def places(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
     """Targets that start one process, wherever it should be."""
     asked: list[Place] = []
 
-    def find(place: Place) -> Target:
+    def find(place: Place, *, may_lack_mpi: bool) -> Target:
+        assert may_lack_mpi
+
         def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
             return jobs.start(program, stdin=stdin)
 
@@ -186,6 +190,39 @@ def test_sizes_for_which_there_is_no_time_are_left_out(
 def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> None:
     with pytest.raises(StrettoError, match=message):
         invoke(*arguments)
+
+
+def test_a_real_job_without_mpi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(measure, "_TRIALS", 1)
+    file = tmp_path / "a.json"
+    few = ("--sizes", "1KiB,64KiB", "--repetitions", "5", "--warmup", "10", "-o", str(file))
+    text = invoke("--mpi", "sockets", *few)
+    assert "rule:" in text
+    assert "MPI default" not in text
+    (job,) = jobs_of(file)
+    assert (job["mpi"], job["error"]) == ("sockets", "")
+    assert job["library"].startswith("Stretto sockets ")
+    for size in job["sizes"]:
+        assert {size["rule_spec"], "auto"} < set(size["samples"])
+        assert size["native"] is None
+        assert "native" not in size["samples"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("tc") is None, reason="makes a lab")
+def test_a_network_with_and_without_mpi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(measure, "_TRIALS", 1)
+    monkeypatch.setattr(session, "LAB_NAME", f"stretto-r{os.getpid()}")
+    file = tmp_path / "a.json"
+    few = ("--sizes", "1KiB", "--repetitions", "5", "--warmup", "5", "-o", str(file))
+    text = invoke("--networks", "2xunlimited", "--mpi", "openmpi,sockets", *few)
+    assert "MPI default (sockets: the built-in rule)" in text
+    found = jobs_of(file)
+    assert [(job["mpi"], job["error"], job["ppn"]) for job in found] == [
+        ("openmpi", "", [1, 1]),
+        ("sockets", "", [1, 1]),
+    ]
+    assert "native" in found[0]["sizes"][0]["samples"]
+    assert "native" not in found[1]["sizes"][0]["samples"]
 
 
 def test_a_real_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
