@@ -7,11 +7,13 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.e2e.torch_starting import PYTHON
 
 from stretto.doctor.lines import Place, lines_for
 from stretto.support.paths import find_command
@@ -104,3 +106,17 @@ def test_a_task_prolog(slurm: dict[str, str], abi: str, program: Path, tmp_path:
     output = run({**slurm, **forced, "STRETTO_DISABLE": "1"}, launcher, tmp_path)
     assert "right" in output
     assert SERVED not in output
+
+
+@pytest.mark.parametrize("pmi", ["none", *PMI.values()])
+def test_ranks_of_pytorch(slurm: dict[str, str], cache: dict[str, str], tmp_path: Path, pmi: str) -> None:
+    """Each task says by itself which rank it is, whatever else srun tells it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(listener.getsockname()[1])}
+    place = "RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID"
+    ranks = [STRETTO, "exec", "--replace", "gloo", "sh", "-c", f'{place} exec "$@"', "sh"]
+    program = [*PYTHON, Path(__file__).with_name("torch_in_place_of_gloo.py")]
+    output = run(
+        {**slurm, **cache, **meeting}, ["srun", f"--mpi={pmi}", "-n", "2", *ranks, *program], tmp_path
+    )
+    assert output.count("right") == 2

@@ -34,7 +34,7 @@ def load_mpi(abi: str) -> None:
             return
     raise StrettoError(
         f"the MPI library of the launcher could not be loaded ({errors[0]}); name it by MPI4PY_LIBMPI, which "
-        "mpi4py reads, too"
+        "mpi4py reads, too, or do without MPI: STRETTO_NETWORK=sockets"
     )
 
 
