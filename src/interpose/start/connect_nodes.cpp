@@ -125,11 +125,11 @@ std::string make_connections(bool is_machine_of_rank_0) {
     std::ranges::copy(here, beginning.of_rank_0.begin());
   }
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
+  // Collective, so also where this rank has been told another interface.
+  const std::optional<Address> common = find_common_address(beginning.of_rank_0, is_machine_of_rank_0);
   const std::string interfaces = variable("STRETTO_INTERFACE");
   std::string error;
-  const std::optional<Address> own = interfaces.empty()
-                                         ? find_common_address(beginning.of_rank_0, is_machine_of_rank_0)
-                                         : find_own_address(interfaces, "", error);
+  const std::optional<Address> own = interfaces.empty() ? common : find_own_address(interfaces, "", error);
   std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
   if (!all_agree(endpoint != nullptr)) {
     return interfaces.empty() ? "the nodes have no network in common by which they reach rank 0"
