@@ -473,7 +473,8 @@ TEST(Endpoint, AReceiveFromAnyFailsWhenAllHaveLeft) {
       job.start(0, received);
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5));
-    EXPECT_EQ(job.failures(), "all other ranks have left the job, and this one waits for a message from any\n");
+    EXPECT_EQ(job.failures(),
+              "all other ranks have left the job, and this one waits for a message from any\n");
   }
 }
 
