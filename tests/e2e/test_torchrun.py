@@ -151,6 +151,28 @@ def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, 
     assert lines_of_right(output) == 2
 
 
+# On a host of this name.
+UNNAMED = ["unshare", "--user", "--map-root-user", "--uts", "sh", "-c", 'hostname nowhere; exec "$@"', "sh"]
+
+
+def test_a_host_whose_name_has_no_address(quiet: dict[str, str]) -> None:
+    """Gloo itself would look for it, and warn."""
+    code = """
+import torch.distributed as dist
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+dist.destroy_process_group()
+print("right")
+"""
+    ended = subprocess.run(
+        [*UNNAMED, *PYTHON, "-c", code],
+        env={**os.environ, **quiet, "STRETTO_REPLACE": "gloo"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert (ended.stdout, ended.stderr) == ("right\n", "")
+
+
 def test_behind_a_launcher_too(run_program: Run, quiet: dict[str, str]) -> None:
     program = str(FOLDER / "torch_in_place_of_gloo.py")
     line = torchrun(2, [str(find_command()), "exec", "--replace", "gloo", *PYTHON, program])

@@ -80,9 +80,13 @@ def _with_gloo(make: Any, its: Any) -> Any:
 
 @functools.cache
 def _gloo_alone() -> Any:
-    """A group of this process alone."""
+    """A group of this process alone. Gloo need not find the address of this host, which may have no name."""
     its: Any = torch.distributed
-    return its.ProcessGroupGloo(its.HashStore(), 0, 1)
+    gloo = its.ProcessGroupGloo
+    options = gloo._Options()
+    options._devices = [gloo.create_device(hostname="127.0.0.1")]
+    options._threads = 1
+    return gloo(its.HashStore(), 0, 1, options)
 
 
 def _for_ours(set_timeout: Any) -> Any:
