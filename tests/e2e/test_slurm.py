@@ -115,7 +115,7 @@ def test_ranks_of_pytorch(slurm: dict[str, str], cache: dict[str, str], tmp_path
         meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(listener.getsockname()[1])}
     place = "RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID"
     ranks = [STRETTO, "exec", "--replace", "gloo", "sh", "-c", f'{place} exec "$@"', "sh"]
-    program = [*PYTHON, Path(__file__).with_name("torch_in_place_of_gloo.py")]
+    program = [*PYTHON, str(Path(__file__).with_name("torch_in_place_of_gloo.py"))]
     output = run(
         {**slurm, **cache, **meeting}, ["srun", f"--mpi={pmi}", "-n", "2", *ranks, *program], tmp_path
     )
