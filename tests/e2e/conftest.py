@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 # What a test that has the fixture needs.
 MARKS = {
     "tensorflow": pytest.mark.frameworks,
+    "torch_libraries": pytest.mark.frameworks,
     "lammps": pytest.mark.packages,
     "chromium": pytest.mark.packages,
     "slurm": pytest.mark.packages,
@@ -165,6 +166,14 @@ def tensorflow() -> Path:
     """The Python interpreter that has TensorFlow and Horovod."""
     python = ROOT / ".frameworks" / "tensorflow" / "bin" / "python"
     assert python.exists(), "TensorFlow is not installed: make frameworks"
+    return python
+
+
+@pytest.fixture(scope="session")
+def torch_libraries() -> Path:
+    """The Python interpreter that has Accelerate, DeepSpeed and Ray."""
+    python = ROOT / ".frameworks" / "torch" / "bin" / "python"
+    assert python.exists(), "libraries above PyTorch are not installed: make frameworks"
     return python
 
 
