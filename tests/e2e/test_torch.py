@@ -210,14 +210,19 @@ def test_the_benchmark_compares_backends(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("model", ["resnet110", "gpt2 --layers 1 --length 8"])
 def test_the_benchmark_of_steps_compares_backends(
-    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path, model: str
 ) -> None:
     file = tmp_path / "steps.json"
-    program = [*PYTHON, "benchmarks/torch_steps.py", "--steps", "2", "--json", str(file)]
-    assert "gloo's step is" in local_ranks("openmpi").run(2, program, settings=cache)
+    program = [*PYTHON, "benchmarks/torch_steps.py", "--model", *model.split(), "--steps", "2"]
+    assert "gloo's step is" in local_ranks("openmpi").run(2, [*program, "--json", str(file)], settings=cache)
     seconds = json.loads(file.read_text(encoding="utf-8"))["seconds"]
-    assert {name: len(times["step"]) for name, times in seconds.items()} == {"stretto": 2, "gloo": 2}
+    assert {name: len(times["step"]) for name, times in seconds.items()} == {
+        "stretto": 2,
+        "gloo": 2,
+        "alone": 2,
+    }
 
 
 @pytest.mark.long
