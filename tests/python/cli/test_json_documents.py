@@ -402,7 +402,7 @@ def asked_in_one_process(program: MeasuringProgram, monkeypatch: pytest.MonkeyPa
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[jobs.Process]:
         return jobs.start(program, stdin=stdin)
 
-    def find(_place: Place) -> Target:
+    def find(_place: Place, *, may_lack_mpi: bool) -> Target:  # noqa: ARG001
         return Target("openmpi", start)
 
     monkeypatch.setattr(session, "find_target", find)
