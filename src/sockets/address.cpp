@@ -38,6 +38,13 @@ Address from_system(const sockaddr* system) {
   return address;
 }
 
+/// Returns an empty list if the system does not say.
+InterfaceList find_interfaces() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) list = nullptr;
+  return {list, &freeifaddrs};
+}
+
 /// IPv4 comes before IPv6, as other libraries have it.
 std::optional<Address> address_of_interface(const ifaddrs* all, std::string_view name) {
   for (const int family : {AF_INET, AF_INET6}) {
@@ -118,9 +125,7 @@ std::string to_string(const Address& address) {
 
 std::optional<Address> find_own_address(const std::string& interfaces, const std::string& host,
                                         std::string& error) {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) list = nullptr;
-  const InterfaceList all(list, &freeifaddrs);
+  const InterfaceList all = find_interfaces();
   std::string_view rest = interfaces;
   while (!rest.empty()) {
     const std::string_view name = rest.substr(0, rest.find(','));
@@ -146,9 +151,7 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
 }
 
 std::vector<Address> find_all_addresses(std::size_t most) {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) list = nullptr;
-  const InterfaceList all(list, &freeifaddrs);
+  const InterfaceList all = find_interfaces();
   std::vector<Address> found;
   for (const int family : {AF_INET, AF_INET6}) {
     for (const ifaddrs* one = all.get(); one != nullptr && found.size() < most; one = one->ifa_next) {

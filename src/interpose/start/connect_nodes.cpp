@@ -23,11 +23,6 @@
 namespace stretto {
 namespace {
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 /// What rank 0 tells the others.
 struct Beginning {
   SipKey secret{};
@@ -127,7 +122,8 @@ std::string make_connections(bool is_machine_of_rank_0) {
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
   // Collective, so also where this rank has been told another interface.
   const std::optional<Address> common = find_common_address(beginning.of_rank_0, is_machine_of_rank_0);
-  const std::string interfaces = variable("STRETTO_INTERFACE");
+  const char* const named = std::getenv("STRETTO_INTERFACE");
+  const std::string interfaces = named == nullptr ? "" : named;
   std::string error;
   const std::optional<Address> own = interfaces.empty() ? common : find_own_address(interfaces, "", error);
   std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
