@@ -119,10 +119,10 @@ std::string Handover::exchange(int file, int place, const std::vector<std::uint6
   if (readable.number() < 0) return failure("/proc/self/fd");
   received = std::vector<Received>(tokens.size());
   // A connection is there before its listener looks at it, so nobody waits for one another here.
-  std::vector<KeptFile> connections;
+  std::vector<KeptFile> connections(tokens.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    KeptFile& connection = connections.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (static_cast<int>(i) == place) continue;
+    KeptFile& connection = connections[i] = KeptFile(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const Name name(tokens[i]);
     ucred other{};
     if (connect(connection.number(), name.get(), name.bytes) != 0)
