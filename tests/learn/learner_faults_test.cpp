@@ -188,6 +188,37 @@ TEST(LearnerFaults, WhereAllBecomesSlowerAlikeTheChoiceStays) {
   EXPECT_GE(count(job.call(200, clock), 1), 190);
 }
 
+/// Duel after duel leaves no time to look at calls in a row. The look that is due comes before the first
+/// rematch, so that a change behind that rematch is noticed.
+TEST(LearnerFaults, AChangeIsNoticedThoughManyDuelsCameBeforeIt) {
+  const auto learner_now = [] {
+    std::vector<Candidate> others{{.spec = ways()[0]}};
+    for (const char* text : {"ring", "ring:segment_bytes=16KiB", "ring:segment_bytes=256KiB", "rabenseifner"})
+      others.push_back({.spec = parse_spec(Collective::allreduce, text), .expected = 1.02});
+    return Learner(ways()[1], Learner::Standing::modelled, others);
+  };
+  int missed = 0;
+  for (int first = 120; first < 200; ++first) {
+    Learner learner = learner_now();
+    const Clock clock = noisy_clock(static_cast<unsigned>(first), 0.01);
+    const auto noticed = [&](int calls, double cost) {
+      for (int call = 0; call < calls; ++call) {
+        if (learner.wants_agreement()) learner.agree(learner.figures(), 20e-6);
+        if (learner.take_change()) return true;
+        const Spec* spec = learner.begin(bytes);
+        const bool is_native = spec != nullptr && spec->is_pass_through();
+        const bool is_best = spec == nullptr || *spec == ways()[1];
+        learner.end(clock(call, 0, cost * (is_native ? 1.25 : is_best ? 1 : 1.4)));
+      }
+      return false;
+    };
+    EXPECT_FALSE(noticed(first, 0.014)) << first;
+    missed += noticed(64, 0.058) ? 0 : 1;
+  }
+  // A first look at calls of both networks knows neither.
+  EXPECT_LE(missed, 5);
+}
+
 /// A rank sleeps a second in every tenth call; the others wait for it.
 TEST(LearnerFaults, ARankThatSleepsInEveryTenthCallDecidesNothing) {
   for (int phase = 0; phase < 10; ++phase) {

@@ -180,6 +180,15 @@ void note_measured(const MeasuredNetwork& measured) {
   now.own.keep(measured);
 }
 
+void note_change() {
+  Memory& now = memory();
+  const std::lock_guard lock(now.mutex);
+  read_once(now);
+  now.part.reset();
+  now.fabric.forget_measured();
+  now.own.forget_measured();
+}
+
 std::string save_decisions() {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);

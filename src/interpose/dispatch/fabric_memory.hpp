@@ -32,6 +32,9 @@ void note_decision(Decision decision);
 /// The same for what was measured.
 void note_measured(const MeasuredNetwork& measured);
 
+/// The network has changed: what was measured of it before is forgotten.
+void note_change();
+
 /// On rank 0 of MPI_COMM_WORLD: writes what this job has decided. Returns one line with the reason if it
 /// cannot, or an empty one.
 std::string save_decisions();

@@ -154,6 +154,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
   if (kind.learner.take_change()) {
     // On another network, other specs are worth trying.
     state.forget_fabric();
+    if (state.rank() == 0) note_change();
     state.learners().forget_races();
     KindLearner again = make_learner({.state = state, .traits = traits, .choice = choice, .comm = comm});
     again.learner.take_over_losses(kind.learner);

@@ -92,6 +92,8 @@ class Fabric {
   /// Keeps what a file of it says, unless what is known says more, or was measured on a much less busy
   /// machine. Does nothing if that could not be read: after a clock has jumped, a figure may be none.
   void keep(const MeasuredNetwork& measured);
+  /// The network has changed: what was measured no longer holds, however quiet the machine was then.
+  void forget_measured() { measured_.reset(); }
   [[nodiscard]] bool is_empty() const { return decisions_.empty() && !measured_; }
   /// The text of a file.
   [[nodiscard]] std::string text() const;

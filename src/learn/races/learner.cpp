@@ -351,8 +351,10 @@ void Learner::count_won() {
 void Learner::begin_due_duel() {
   if (is_loser_called()) return;  // one thing after the other
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
-  // If the network seems to have changed, that is found out first.
-  if (duel_ || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
+  // If the network seems to have changed, that is found out first. Where a look costs next to nothing, one
+  // that is due comes first, too: a change shows in what calls take in a row.
+  const bool is_look_due = calls_ >= next_watch_ && calls_between_watches() == least_watch;
+  if (duel_ || is_look_due || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
   count_won();
   const double loss = (is_native(rival_) ? lost_by_native() : least_excess * calls_of_slow_challenger) *
                       decided_.call_seconds;
