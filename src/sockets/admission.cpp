@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sockets/frame.hpp"
+
 namespace stretto {
 
 SipTag proof_of(End end, const SipKey& secret, const Hello& hello, const SipTag& number_of_listener) {
@@ -40,7 +42,8 @@ Visitor::Verdict Visitor::look(const SipKey& secret, int ranks) {
 Visitor::Verdict Visitor::take_hello(const SipKey& secret, int ranks) {
   std::memcpy(&hello_, bytes_.data(), sizeof(hello_));
   const bool is_plausible = hello_.mark == protocol_mark &&
-                            hello_.ranks == static_cast<std::uint32_t>(ranks) && hello_.rank < hello_.ranks;
+                            hello_.ranks == static_cast<std::uint32_t>(ranks) && hello_.rank < hello_.ranks &&
+                            hello_.stream < most_streams;
   if (!is_plausible) return Verdict::refused;
   fill_randomly(challenge_.number);
   challenge_.proof = proof_of(End::listener, secret, hello_, challenge_.number);

@@ -27,10 +27,12 @@ struct Hello {
   std::array<char, 8> mark = protocol_mark;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
+  std::uint32_t stream = 0;  // which of its connections to the listener this is
+  std::uint32_t unused = 0;
   SipTag number{};
   Address listens_at;
 };
-static_assert(sizeof(Hello) == 56);
+static_assert(sizeof(Hello) == 64);
 
 struct Challenge {
   SipTag number{};

@@ -54,6 +54,9 @@ std::string how_of(int error) {
 }
 
 constexpr std::size_t most_at_once = std::size_t{1} << 20;
+/// What several connections hold that has not left: no more than keeps them busy, so that each takes the parts
+/// that it can carry.
+constexpr int most_unsent_of_streams = 256 << 10;
 /// A rank whose host answers nothing, or whose listener sends this rank away again and again, is lost. One
 /// that has the connection and does not look at it is only late.
 constexpr seconds longest_beginning{60};
@@ -73,7 +76,7 @@ std::size_t Connection::bytes_left() const {
 
 /// A connection that takes nothing more may still have a farewell to be read. Its end is seen there.
 bool Connection::flush() {
-  if (!socket_ || !may_write() || queue_.is_empty() || queue_.error() != 0) return false;
+  if (!socket_ || !is_ready() || queue_.is_empty() || queue_.error() != 0) return false;
   const SendQueue::State state = queue_.write(socket_.file());
   const bool must_wait = state == SendQueue::State::blocked;
   if (must_wait != writes_) endpoint_.poller_.set_writes(socket_, *this, writes_ = must_wait);
@@ -139,7 +142,12 @@ void Connection::close() {
   socket_.close();
 }
 
-Outgoing::Outgoing(Endpoint& endpoint, int peer) : Connection(endpoint, peer) {}
+Outgoing::Outgoing(Endpoint& endpoint, int peer) : Connection(endpoint, peer, &long_sends_) {}
+
+Outgoing::Outgoing(Outgoing& first, int stream)
+    : Connection(first.endpoint_, first.peer_, &first.long_sends_), stream_(stream) {
+  connect(first.address_);
+}
 
 void Outgoing::connect(const Address& address) {
   if (state_ != State::without_address) return;
@@ -164,6 +172,7 @@ void Outgoing::begin() {
   if (own.family == 4) set(socket_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (own.family == address_.family) static_cast<void>(bind(socket_.file(), from.get(), from.length));
   configure(socket_);
+  if (stream_ > 0) set(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent_of_streams);
   if (::connect(socket_.file(), to.get(), to.length) != 0 && errno != EINPROGRESS) return try_again(errno);
   endpoint_.poller_.add(socket_, *this, writes_ = true);
 }
@@ -184,6 +193,7 @@ bool Outgoing::greet() {
   }
   hello_.rank = static_cast<std::uint32_t>(endpoint_.rank());
   hello_.ranks = static_cast<std::uint32_t>(endpoint_.ranks());
+  hello_.stream = static_cast<std::uint32_t>(stream_);
   hello_.listens_at = endpoint_.listens_at();
   fill_randomly(hello_.number);
   state_ = State::greeting;
@@ -227,6 +237,8 @@ bool Outgoing::look(bool readable, bool writable) {
 }
 
 void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
+  for (const auto& one : others_) one->look_at_clock(now);
+  if (state_ == State::useless) return;
   if (is_waiting_) return begin();
   if (state_ == State::ended) {
     const auto& other = endpoint_.peer(peer_).in;
@@ -237,21 +249,30 @@ void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
     looked_at_ = now;
     if (is_silent(socket_)) Connection::note_end(ETIMEDOUT);
   } else if (state_ == State::connecting && now - began_ > longest_beginning) {
+    if (stream_ > 0) return note_end(ETIMEDOUT);
     Connection::note_end(ETIMEDOUT);
   }
+}
+
+bool Outgoing::needs_clock() const {
+  return state_ == State::connecting || state_ == State::ended ||
+         std::ranges::any_of(others_, [](const auto& one) { return one->needs_clock(); });
 }
 
 void Outgoing::note_end(int error) {
   if (state_ == State::answered) return try_again(error);
   close();
-  state_ = State::ended;
+  const bool was_of_use = stream_ == 0 || state_ == State::ready;
+  state_ = was_of_use ? State::ended : State::useless;
+  if (!was_of_use) return;
   ended_ = Endpoint::Clock::now();
   error_ = error;
   endpoint_.look_soon();
 }
 
 void Outgoing::send(Message& message) {
-  const bool fits = message.bytes <= longest_whole_message && credit_for(message.bytes) <= credit_;
+  const std::size_t longest = Endpoint::streams() > 1 ? longest_whole_of_streams : longest_whole_message;
+  const bool fits = message.bytes <= longest && credit_for(message.bytes) <= credit_;
   Frame frame{.kind = fits ? FrameKind::message : FrameKind::offer,
               .tag = message.tag,
               .context = message.context,
@@ -269,8 +290,31 @@ void Outgoing::send(Message& message) {
 
 /// While it waits to connect again, it has no socket.
 std::size_t Outgoing::bytes_left() const {
-  if (state_ == State::ended || state_ == State::without_address) return 0;
-  return socket_ ? Connection::bytes_left() : queue_.bytes();
+  if (state_ == State::ended || state_ == State::useless || state_ == State::without_address) return 0;
+  std::size_t all = long_sends_.bytes() + (socket_ ? Connection::bytes_left() : queue_.bytes());
+  for (const auto& one : others_) all += one->is_ready() ? one->bytes_left() : 0;
+  return all;
+}
+
+void Outgoing::use_streams(std::size_t streams) {
+  if (streams == streams_) return;
+  streams_ = streams;
+  set(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, streams > 1 ? most_unsent_of_streams : 0);
+  while (others_.size() + 1 < streams)
+    others_.push_back(std::make_unique<Outgoing>(*this, static_cast<int>(others_.size()) + 1));
+}
+
+/// Its parts go by all connections that have room.
+void Outgoing::send_long(std::uint64_t number, Message& message) {
+  use_streams(static_cast<std::size_t>(Endpoint::streams()));
+  const std::size_t part =
+      streams_ > 1 ? std::clamp(message.bytes / streams_, longest_whole_of_streams, longest_part_of_streams)
+                   : longest_part;
+  long_sends_.add(number, message, part);
+  if (!writes_) flush();
+  for (std::size_t i = 0; i + 1 < streams_; ++i) {
+    if (!others_[i]->writes_) others_[i]->flush();
+  }
 }
 
 std::optional<Landing> Outgoing::take_own(const Frame& frame) {
@@ -285,24 +329,37 @@ std::optional<Landing> Outgoing::take_own(const Frame& frame) {
   }
   const auto found = offered_.find(frame.number);
   if (frame.kind != FrameKind::wanted || found == offered_.end()) return std::nullopt;
-  queue_.add_parts(frame.number, *found->second);
+  Message& message = *found->second;
   offered_.erase(found);
-  if (!writes_) flush();
+  send_long(frame.number, message);
   return Landing{};
 }
 
 void Outgoing::end_all(Message::State how) {
   queue_.end_all(how);
+  for (const auto& one : others_) one->queue_.end_all(how);
+  long_sends_.end_all(how);
   for (const auto& [number, message] : offered_) message->end(how);
   offered_.clear();
 }
 
-Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket) : Connection(endpoint, peer) {
+Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket) : Connection(endpoint, peer, nullptr) {
   socket_ = std::move(socket);
   configure(socket_);
   endpoint_.poller_.add(socket_, *this);
   queue_.add({.kind = FrameKind::welcome});
   flush();
+}
+
+Incoming::Incoming(Incoming& first, int stream, Socket socket)
+    : Incoming(first.endpoint_, first.peer_, std::move(socket)) {
+  first_ = &first;
+  stream_ = stream;
+}
+
+void Incoming::add_stream(int stream, Socket socket) {
+  if (std::ranges::find(others_, stream, [](const auto& one) { return one->stream_; }) != others_.end()) return;
+  others_.push_back(std::make_unique<Incoming>(*this, stream, std::move(socket)));
 }
 
 bool Incoming::look(bool readable, bool writable) {
@@ -313,11 +370,15 @@ bool Incoming::look(bool readable, bool writable) {
 /// A rank may leave without waiting for what it has sent.
 void Incoming::note_end(int error) {
   Connection::note_end(error);
-  if (receive_ != nullptr || !wanted_.empty()) endpoint_.fail_without(peer_);
+  const bool more_may_come =
+      first_->is_open() || std::ranges::any_of(first_->others_, [](const auto& one) { return one->is_open(); });
+  if (receive_ != nullptr || reads_part_ || (!first_->wanted_.empty() && !more_may_come))
+    endpoint_.fail_without(peer_);
 }
 
 std::optional<Landing> Incoming::take_own(const Frame& frame) {
   frame_ = frame;
+  if (stream_ > 0 && frame.kind != FrameKind::part) return std::nullopt;
   switch (frame.kind) {
     case FrameKind::message:
       return take_message(frame);
@@ -366,32 +427,38 @@ std::optional<Landing> Incoming::take_offer(const Frame& frame) {
 }
 
 void Incoming::want(std::uint64_t number, Message& receive) {
-  wanted_[number] = {.receive = &receive, .rest = receive.arrived};
+  wanted_[number] = {.receive = &receive, .rest = receive.arrived, .announced = 0};
   if (!socket_) return endpoint_.fail_without(peer_);
   queue_.add({.kind = FrameKind::wanted, .number = number});
   if (!writes_) flush();
 }
 
 std::optional<Landing> Incoming::take_part(const Frame& frame) {
-  const auto found = wanted_.find(frame.number);
-  if (found == wanted_.end() || frame.bytes > std::min(found->second.rest, longest_part)) return std::nullopt;
+  const auto found = first_->wanted_.find(frame.number);
+  if (found == first_->wanted_.end()) return std::nullopt;
+  Wanted& wanted = found->second;
+  const Message& receive = *wanted.receive;
+  const std::size_t to_be_announced = receive.arrived - wanted.announced;
+  if (frame.bytes > std::min(to_be_announced, longest_part) || frame.context > receive.arrived - frame.bytes)
+    return std::nullopt;
+  wanted.announced += frame.bytes;
+  reads_part_ = true;
   if (frame.bytes == 0) {
     take_own_end();
     return Landing{};
   }
-  const Message& receive = *found->second.receive;
-  const std::size_t done = receive.arrived - found->second.rest;
-  return done >= receive.bytes ? Landing{} : Landing{receive.data + done, receive.bytes - done};
+  const std::size_t offset = frame.context;
+  return offset >= receive.bytes ? Landing{} : Landing{receive.data + offset, receive.bytes - offset};
 }
 
 void Incoming::take_own_end() {
   if (endpoint_.failure() != nullptr) return;
-  if (frame_.kind == FrameKind::part) {
-    const auto found = wanted_.find(frame_.number);
+  if (std::exchange(reads_part_, false)) {
+    const auto found = first_->wanted_.find(frame_.number);
     found->second.rest -= frame_.bytes;
     if (found->second.rest > 0) return;
     Message& receive = *found->second.receive;
-    wanted_.erase(found);
+    first_->wanted_.erase(found);
     receive.source = peer_;
     return receive.end(Message::State::done);
   }
@@ -420,6 +487,7 @@ void Incoming::give_credit(std::size_t bytes) {
 }
 
 void Incoming::fail() {
+  for (const auto& one : others_) one->reader_.forget_landing();
   reader_.forget_landing();
   early_ = nullptr;
   own_early_ = nullptr;

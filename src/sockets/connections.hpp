@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sockets/endpoint.hpp"
 #include "sockets/frame_reader.hpp"
+#include "sockets/long_sends.hpp"
 #include "sockets/send_queue.hpp"
 
 namespace stretto {
@@ -24,7 +27,9 @@ constexpr std::size_t credit_for(std::size_t bytes) {
 /// What both ends have in common: a socket, what is to be written to it, and the end of the job.
 class Connection : public Polled, protected FrameTaker {
  public:
-  Connection(Endpoint& endpoint, int peer) : endpoint_(endpoint), peer_(peer) {}
+  /// `long_sends`: what it sends parts of, or nullptr.
+  Connection(Endpoint& endpoint, int peer, LongSends* long_sends)
+      : endpoint_(endpoint), peer_(peer), queue_(long_sends) {}
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
   void say_farewell();
@@ -38,9 +43,10 @@ class Connection : public Polled, protected FrameTaker {
   void close();
   /// Closes the socket and nothing else.
   void abandon() { socket_.close(); }
+  /// Whether it carries frames.
+  [[nodiscard]] virtual bool is_ready() const { return is_open(); }
 
  protected:
-  [[nodiscard]] virtual bool may_write() const { return true; }
   /// Returns whether anything was read.
   bool read();
   std::optional<Landing> take(const Frame& frame) override;
@@ -66,6 +72,8 @@ class Connection : public Polled, protected FrameTaker {
 class Outgoing final : public Connection {
  public:
   Outgoing(Endpoint& endpoint, int peer);
+  /// A further one to the same rank, which carries parts of long messages. If it cannot be made, the others do.
+  Outgoing(Outgoing& first, int stream);
 
   /// Begins as soon as the address is known.
   void connect(const Address& address);
@@ -75,17 +83,22 @@ class Outgoing final : public Connection {
   /// To be called now and then.
   void look_at_clock(Endpoint::Clock::time_point now);
   /// Whether the clock will decide something soon.
-  [[nodiscard]] bool needs_clock() const { return state_ == State::connecting || state_ == State::ended; }
+  [[nodiscard]] bool needs_clock() const;
   /// Ends all messages, which cannot arrive any more.
   void end_all(Message::State how);
+  [[nodiscard]] bool is_ready() const override { return state_ == State::ready; }
+  /// The further ones.
+  [[nodiscard]] const std::vector<std::unique_ptr<Outgoing>>& others() const { return others_; }
 
  private:
-  enum class State : std::uint8_t { without_address, connecting, greeting, answered, ready, ended };
+  /// `useless`: a further one that could not be made.
+  enum class State : std::uint8_t { without_address, connecting, greeting, answered, ready, ended, useless };
 
-  [[nodiscard]] bool may_write() const override { return state_ == State::ready; }
   std::optional<Landing> take_own(const Frame& frame) override;
   void note_end(int error) override;
   void begin();
+  void send_long(std::uint64_t number, Message& message);
+  void use_streams(std::size_t streams);
   bool greet();
   bool take_challenge();
   void try_again(int error);
@@ -99,6 +112,10 @@ class Outgoing final : public Connection {
   int error_ = 0;            // with which it ended
   bool is_waiting_ = false;  // to connect again
   int times_sent_away_ = 0;
+  LongSends long_sends_;  // of the first one
+  int stream_ = 0;
+  std::vector<std::unique_ptr<Outgoing>> others_;
+  std::size_t streams_ = 1;  // of them that are in use, with the first one
   std::size_t credit_ = most_credit;
   std::uint64_t offers_ = 0;
   std::map<std::uint64_t, Message*> offered_;
@@ -108,7 +125,11 @@ class Outgoing final : public Connection {
 class Incoming final : public Connection {
  public:
   Incoming(Endpoint& endpoint, int peer, Socket socket);
+  /// A further one from the same rank.
+  Incoming(Incoming& first, int stream, Socket socket);
 
+  /// Adds a further one, unless there is one of that number.
+  void add_stream(int stream, Socket socket);
   /// Lets an offered message come.
   void want(std::uint64_t number, Message& receive);
   /// Gives a receive the message that is being read.
@@ -117,11 +138,14 @@ class Incoming final : public Connection {
   bool look(bool readable, bool writable) override;
   /// Ends all messages as failed.
   void fail();
+  /// The further ones.
+  [[nodiscard]] const std::vector<std::unique_ptr<Incoming>>& others() const { return others_; }
 
  private:
   struct Wanted {
     Message* receive;
-    std::size_t rest;  // bytes to come
+    std::size_t rest;       // bytes to come
+    std::size_t announced;  // bytes whose parts have begun to come
   };
 
   std::optional<Landing> take_own(const Frame& frame) override;
@@ -131,6 +155,10 @@ class Incoming final : public Connection {
   std::optional<Landing> take_offer(const Frame& frame);
   std::optional<Landing> take_part(const Frame& frame);
 
+  Incoming* first_ = this;
+  int stream_ = 0;
+  std::vector<std::unique_ptr<Incoming>> others_;
+  bool reads_part_ = false;
   // Of the present frame:
   Frame frame_;
   Message* receive_ = nullptr;     // that gets it

@@ -38,6 +38,15 @@ const char* keep_reason(const std::string& reason) {
   return all.insert(reason).first->c_str();
 }
 
+/// `what` of the connections of one direction between two ranks.
+template <typename First>
+void for_each_connection(First& first, const auto& what) {
+  what(first);
+  for (const auto& one : first.others()) what(*one);
+}
+
+std::atomic<int> streams_to_a_rank{1};
+
 constexpr std::chrono::milliseconds usual_look{1000};
 constexpr std::chrono::milliseconds look_at_beginnings{100};
 
@@ -175,6 +184,14 @@ Endpoint::~Endpoint() {
   Live::all().remove(*this);
 }
 
+void Endpoint::use_streams(int streams) {
+  streams_to_a_rank.store(std::clamp(streams, 1, most_streams), std::memory_order_relaxed);
+}
+
+int Endpoint::streams() {
+  return streams_to_a_rank.load(std::memory_order_relaxed);
+}
+
 Outgoing& Endpoint::outgoing(int rank) {
   Peer& to = peer(rank);
   if (!to.out) {
@@ -286,8 +303,11 @@ void Endpoint::look_soon() {
 void Endpoint::admit(Visitor& visitor) {
   const auto rank = static_cast<int>(visitor.hello().rank);
   Peer& from = peer(rank);
-  if (from.in != nullptr || rank == rank_) return;  // nobody connects twice
+  const auto stream = static_cast<int>(visitor.hello().stream);
+  // Nobody connects twice, and the first connection is the one that is there first.
+  if ((from.in != nullptr) == (stream == 0) || rank == rank_) return;
   poller_.remove(visitor.socket());
+  if (stream > 0) return from.in->add_stream(stream, std::move(visitor.socket()));
   from.in = std::make_unique<Incoming>(*this, rank, std::move(visitor.socket()));
   admitted_.push_back(rank);
   if (from.address.family == 0) {
@@ -335,8 +355,9 @@ void Endpoint::fail_late(const std::string& reason) {
 void Endpoint::fail_locked(const std::string& reason) {
   if (this->reason() != nullptr) return;
   end_all_messages(reason);
-  for (const int rank : connected_) peer(rank).out->tell_failure(failure());
-  for (const int rank : admitted_) peer(rank).in->tell_failure(failure());
+  const auto tell = [this](Connection& one) { one.tell_failure(failure()); };
+  for (const int rank : connected_) for_each_connection(*peer(rank).out, tell);
+  for (const int rank : admitted_) for_each_connection(*peer(rank).in, tell);
 }
 
 void Endpoint::end_all_messages(const std::string& reason) {
@@ -380,7 +401,8 @@ void Endpoint::leave(double seconds) {
   };
   say_farewell(
       [&] {
-        for (const int rank : connected_) peer(rank).out->say_farewell();
+        const auto say = [](Connection& one) { one.say_farewell(); };
+        for (const int rank : connected_) for_each_connection(*peer(rank).out, say);
       },
       [&] { return sum(connected_, [&](int rank) { return peer(rank).out->bytes_left(); }); });
   say_farewell(
@@ -395,8 +417,9 @@ void Endpoint::leave(double seconds) {
 void Endpoint::abandon_in_child() {
   poller_.close();
   door_->abandon();
-  for (const int rank : connected_) peer(rank).out->abandon();
-  for (const int rank : admitted_) peer(rank).in->abandon();
+  const auto abandon = [](Connection& one) { one.abandon(); };
+  for (const int rank : connected_) for_each_connection(*peer(rank).out, abandon);
+  for (const int rank : admitted_) for_each_connection(*peer(rank).in, abandon);
 }
 
 }  // namespace stretto

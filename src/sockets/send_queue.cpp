@@ -30,20 +30,22 @@ void SendQueue::add_copied(const Frame& frame, const std::byte* data) {
   entry.data = entry.copy.get();
 }
 
-void SendQueue::add_parts(std::uint64_t number, Message& message) {
+bool SendQueue::have_first() {
+  if (!entries_.empty()) return true;
+  const std::optional<LongSends::Part> part = long_sends_ == nullptr ? std::nullopt : long_sends_->next();
+  if (!part) return false;
   Entry& entry = entries_.emplace_back();
-  entry.bytes = std::min(message.bytes, longest_part);
-  entry.frame = {.kind = FrameKind::part, .bytes = entry.bytes, .number = number};
-  entry.data = message.data;
-  entry.message = &message;
-  entry.rest = message.bytes - entry.bytes;
+  entry.frame = {.kind = FrameKind::part, .context = part->offset, .bytes = part->bytes, .number = part->number};
+  entry.data = part->data;
+  entry.bytes = part->bytes;
+  return true;
 }
 
 SendQueue::State SendQueue::write(int file) {
   constexpr std::size_t most_at_once = 32;
   constexpr std::size_t most_bytes = std::size_t{4} << 20;  // other connections and threads wait meanwhile
   std::size_t all_sent = 0;
-  while (!entries_.empty()) {
+  while (have_first()) {
     if (all_sent > most_bytes) return State::blocked;
     std::array<iovec, most_at_once> places{};
     std::size_t count = 0;
@@ -80,7 +82,7 @@ SendQueue::State SendQueue::write(int file) {
 
 std::size_t SendQueue::bytes() const {
   std::size_t all = 0;
-  for (const Entry& entry : entries_) all += sizeof(Frame) + entry.bytes + entry.rest;
+  for (const Entry& entry : entries_) all += sizeof(Frame) + entry.bytes;
   return all - written_;
 }
 
@@ -88,14 +90,8 @@ void SendQueue::finish_first() {
   Entry done = std::move(entries_.front());
   entries_.pop_front();
   written_ -= sizeof(Frame) + done.bytes;
-  if (done.message == nullptr) return;
-  if (done.rest == 0) return done.message->end(Message::State::done);
-  // The next part goes behind what has been queued meanwhile.
-  done.data += done.bytes;
-  done.bytes = std::min(done.rest, longest_part);
-  done.rest -= done.bytes;
-  done.frame.bytes = done.bytes;
-  entries_.push_back(std::move(done));
+  if (done.message != nullptr) done.message->end(Message::State::done);
+  if (done.frame.kind == FrameKind::part) long_sends_->note_written(done.frame.number, done.bytes);
 }
 
 void SendQueue::end_all(Message::State how) {
@@ -107,7 +103,6 @@ void SendQueue::end_all(Message::State how) {
   }
   for (Entry& entry : entries_) {
     if (Message* message = std::exchange(entry.message, nullptr)) message->end(how);
-    entry.rest = 0;
   }
   entries_.resize(written_ > 0 ? 1 : 0);
 }

@@ -4,12 +4,22 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "job.hpp"
 
 namespace stretto {
 namespace {
 
-TEST(Endpoint, MessagesOfAPairKeepTheirOrder) {
+/// Long messages go by so many connections.
+class OverStreams : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { Endpoint::use_streams(GetParam()); }
+  void TearDown() override { Endpoint::use_streams(1); }
+};
+INSTANTIATE_TEST_SUITE_P(Endpoint, OverStreams, testing::Values(1, 4));
+
+TEST_P(OverStreams, MessagesOfAPairKeepTheirOrder) {
   Job job(2);
   const std::vector<std::size_t> sizes{
       0, 1, 100'000, longest_whole_message, longest_whole_message + 1, 3, 5'000'000, 0};
@@ -25,6 +35,68 @@ TEST(Endpoint, MessagesOfAPairKeepTheirOrder) {
     return std::ranges::all_of(received, &Transfer::is_done) && std::ranges::all_of(sent, &Transfer::is_done);
   })) << job.failures();
   for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT_TRUE(received[i].has(0, filled(sizes[i], i))) << i;
+}
+
+/// All connections are used, also where their number changes between messages, and while they are busy.
+TEST(Endpoint, TheNumberOfStreamsMayChangeAtAnyTime) {
+  for (unsigned seed = 0; seed < rounds(4); ++seed) {
+    Random random(seed);
+    Job job(2);
+    job.connect_tree();
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    for (std::size_t i = 0; i < 60; ++i) {
+      Endpoint::use_streams(random.of<int>({0, 1, 2, 5, most_streams, 100}));
+      const std::size_t bytes = random.of<std::size_t>(
+          {0, 10, longest_whole_of_streams, longest_whole_of_streams + 1, 300'000, 4'000'000});
+      sent.push_back(Transfer::sent(0, 1, 5, filled(bytes, i)));
+      received.push_back(Transfer::received(1, 1, 5, bytes));
+      job.start(1, sent.back());
+      job.start(0, received.back());
+      for (std::size_t steps = random.below(20); steps > 0; --steps) job.progress();
+    }
+    ASSERT_TRUE(job.until([&] {
+      return std::ranges::all_of(received, &Transfer::is_done) && std::ranges::all_of(sent, &Transfer::is_done);
+    })) << job.failures();
+    for (std::size_t i = 0; i < sent.size(); ++i)
+      EXPECT_TRUE(received[i].has(1, filled(sent[i].message().bytes, i))) << i;
+    job.leave(1);
+    for (int i = 0; i < 50; ++i) job.progress();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    for (int i = 0; i < 50; ++i) job.progress();
+    ASSERT_EQ(job.failures(), "") << seed;
+  }
+  Endpoint::use_streams(1);
+}
+
+int open_files() {
+  return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+/// Streams that cannot be made are no loss: there are no files left for them.
+TEST(Endpoint, WhereThereAreNoFilesTheFirstConnectionCarriesAll) {
+  Job job(2);
+  job.connect_tree();
+  const int before = open_files();
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  rlimit none = usual;
+  none.rlim_cur = static_cast<rlim_t>(before);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  Endpoint::use_streams(4);
+  Transfer sent = Transfer::sent(0, 1, 5, filled(5'000'000, 1));
+  Transfer received = Transfer::received(1, 1, 5, 5'000'000);
+  job.start(1, sent);
+  job.start(0, received);
+  EXPECT_TRUE(job.until([&] { return received.is_done() && sent.is_done(); })) << job.failures();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_TRUE(received.has(1, filled(5'000'000, 1)));
+  // They come later.
+  EXPECT_TRUE(job.until([&] { return open_files() == before + 6; }));
+  job.leave(1);
+  EXPECT_TRUE(job.until([&] { return open_files() <= before; }));
+  EXPECT_EQ(job.failures(), "");
+  Endpoint::use_streams(1);
 }
 
 TEST(Endpoint, ARankSendsToItself) {
@@ -43,7 +115,7 @@ TEST(Endpoint, ARankSendsToItself) {
   }
 }
 
-TEST(Endpoint, TooLongMessagesAreCut) {
+TEST_P(OverStreams, TooLongMessagesAreCut) {
   for (const bool is_early : {false, true}) {
     for (const int from : {0, 1}) {
       Job job(2);
@@ -67,7 +139,7 @@ TEST(Endpoint, TooLongMessagesAreCut) {
 }
 
 /// A message that is being read when its receive is posted.
-TEST(Endpoint, AReceiveMayComeInTheMiddleOfItsMessage) {
+TEST_P(OverStreams, AReceiveMayComeInTheMiddleOfItsMessage) {
   Job job(2);
   const Bytes data = filled(longest_whole_message, 1);
   for (int i = 0; i < static_cast<int>(rounds(200)); ++i) {
@@ -169,7 +241,7 @@ TEST(Endpoint, AProbeSeesWhatAReceiveWouldGet) {
   EXPECT_FALSE(job[2].probe(2, 1, 5));
 }
 
-TEST(Endpoint, MessagesWaitForAnAddress) {
+TEST_P(OverStreams, MessagesWaitForAnAddress) {
   Job job(2, Job::Knows::nobody);
   Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
   Transfer received = Transfer::received(0, 1, 5, 10);
@@ -310,21 +382,21 @@ void exchange_randomly(Job& job, int threads_of_rank, std::size_t messages_of_th
   for (const auto& worker : workers) worker->expect_all();
 }
 
-TEST(Endpoint, ManyMessagesGoInAllDirections) {
+TEST_P(OverStreams, ManyMessagesGoInAllDirections) {
   for (unsigned seed = 0; seed < rounds(4); ++seed) {
     Job job(3 + static_cast<int>(seed));
     exchange_randomly(job, 1, 120, seed);
   }
 }
 
-TEST(Endpoint, ThreadsOfARankDoNotDisturbEachOther) {
+TEST_P(OverStreams, ThreadsOfARankDoNotDisturbEachOther) {
   for (unsigned seed = 10; seed < 10 + rounds(2); ++seed) {
     Job job(3);
     exchange_randomly(job, 4, 60, seed);
   }
 }
 
-TEST(Endpoint, RanksLeaveInAnyOrder) {
+TEST_P(OverStreams, RanksLeaveInAnyOrder) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     Random random(seed);
     Job job(5, seed % 2 == 0 ? Job::Knows::all : Job::Knows::parent);
@@ -346,7 +418,7 @@ TEST(Endpoint, RanksLeaveInAnyOrder) {
   }
 }
 
-TEST(Endpoint, RanksLeaveAtTheSameTime) {
+TEST_P(OverStreams, RanksLeaveAtTheSameTime) {
   for (unsigned seed = 0; seed < rounds(5); ++seed) {
     Job job(5);
     exchange_randomly(job, 1, 20, 100 + seed);
@@ -391,7 +463,7 @@ TEST(Endpoint, WhatWasSentArrivesAfterTheSenderHasLeft) {
 }
 
 /// A farewell counts, though the other connection has ended long before it is read.
-TEST(Endpoint, AFarewellMayBeReadLate) {
+TEST_P(OverStreams, AFarewellMayBeReadLate) {
   Job job(2);
   job.connect_tree();
   Transfer greeting = Transfer::sent(1, 1, 6, filled(1, 1));
@@ -416,7 +488,7 @@ TEST(Endpoint, AFarewellMayBeReadLate) {
 }
 
 /// It needs nothing more, so what is sent to it is done.
-TEST(Endpoint, MessagesToARankThatHasLeftEnd) {
+TEST_P(OverStreams, MessagesToARankThatHasLeftEnd) {
   Job job(3);
   exchange_randomly(job, 1, 20, 5);
   Transfer sent = Transfer::sent(1, 9, 5, filled(5'000'000, 1));
@@ -430,7 +502,7 @@ TEST(Endpoint, MessagesToARankThatHasLeftEnd) {
   EXPECT_EQ(job.failures(), "");
 }
 
-TEST(Endpoint, AReceiveFromARankThatHasLeftFails) {
+TEST_P(OverStreams, AReceiveFromARankThatHasLeftFails) {
   for (const bool is_posted : {true, false}) {
     Job job(3);
     job.connect_tree();
@@ -494,7 +566,7 @@ TEST(Endpoint, AFailureThatOthersExplainIsTheirs) {
 }
 
 /// A link that is slow is no reason to leave bytes behind, as long as some of them leave.
-TEST(Endpoint, ARankWaitsForAsLongAsItsBytesLeave) {
+TEST_P(OverStreams, ARankWaitsForAsLongAsItsBytesLeave) {
   constexpr std::size_t bytes = 20'000'000;  // more than the system keeps
   Job job(2);
   job.connect_tree();
@@ -510,7 +582,7 @@ TEST(Endpoint, ARankWaitsForAsLongAsItsBytesLeave) {
   });
   const auto began = std::chrono::steady_clock::now();
   while (!received.has_ended()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     job[0].progress();
   }
   EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
@@ -520,7 +592,7 @@ TEST(Endpoint, ARankWaitsForAsLongAsItsBytesLeave) {
 }
 
 /// A rank that cannot wait leaves messages behind. Their receives end.
-TEST(Endpoint, AMessageThatItsSenderLeftBehindFails) {
+TEST_P(OverStreams, AMessageThatItsSenderLeftBehindFails) {
   for (const bool is_wanted : {false, true}) {
     Job job(2);
     job.connect_tree();
@@ -550,7 +622,7 @@ TEST(Endpoint, AMessageThatItsSenderLeftBehindFails) {
 }
 
 /// Though only neighbours in the tree are connected.
-TEST(Endpoint, AFailureReachesAll) {
+TEST_P(OverStreams, AFailureReachesAll) {
   constexpr int ranks = 13;
   for (int first = 0; first < ranks; ++first) {
     Job job(ranks, Job::Knows::parent);
@@ -585,7 +657,7 @@ TEST(Endpoint, AFailureHasAnyText) {
 }
 
 /// Messages of all kinds end, and their memory is free.
-TEST(Endpoint, AFailureEndsMessagesInTheMiddle) {
+TEST_P(OverStreams, AFailureEndsMessagesInTheMiddle) {
   for (int polls = 0; polls < static_cast<int>(rounds(12)); ++polls) {
     Job job(2);
     job.connect_tree();
@@ -614,7 +686,7 @@ TEST(Endpoint, AFailureEndsMessagesInTheMiddle) {
 }
 
 /// All hear of a rank that is lost, whichever it is, and whoever is connected with it.
-TEST(Endpoint, ALostRankIsNoticedByAll) {
+TEST_P(OverStreams, ALostRankIsNoticedByAll) {
   constexpr int ranks = 8;
   for (int lost = 0; lost < ranks; ++lost) {
     Job job(ranks, Job::Knows::parent);
@@ -635,7 +707,7 @@ TEST(Endpoint, ALostRankIsNoticedByAll) {
   }
 }
 
-TEST(Endpoint, APeerIsLostInTheMiddleOfALongMessage) {
+TEST_P(OverStreams, APeerIsLostInTheMiddleOfALongMessage) {
   for (const bool sender_dies : {true, false}) {
     for (int polls = 0; polls < static_cast<int>(rounds(8)); ++polls) {
       Job job(2);
@@ -685,7 +757,7 @@ TEST(Endpoint, AFalseListenerIsNotBelieved) {
 }
 
 /// A listener that has too many visitors closes connections.
-TEST(Endpoint, ARankThatIsSentAwayTriesAgain) {
+TEST_P(OverStreams, ARankThatIsSentAwayTriesAgain) {
   InPlaceOfRank1 test;
   auto& [job, at, listener, sent] = test;
   int visits = 0;

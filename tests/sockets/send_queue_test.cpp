@@ -37,8 +37,9 @@ Read read(const Bytes& stream) {
     at += sizeof(frame) + bytes;
     if (frame.kind == FrameKind::part) {
       EXPECT_LE(bytes, longest_part);
-      Bytes& part = read.parts[frame.number];
-      part.insert(part.end(), behind.begin(), behind.end());
+      Bytes& whole = read.parts[frame.number];
+      EXPECT_EQ(frame.context, whole.size());
+      whole.insert(whole.end(), behind.begin(), behind.end());
     } else {
       read.frames.push_back(frame);
       read.behind.emplace_back(behind.begin(), behind.end());
@@ -82,7 +83,7 @@ class Contents {
             make(random_.of<std::size_t>({0, 1, longest_part - 1, longest_part, longest_part + 1,
                                           2 * longest_part, 2 * longest_part + 77}));
         parts[number] = &sending;
-        queue.add_parts(number, sending.message);
+        long_sends.add(number, sending.message, longest_part);
       }
     }
   }
@@ -101,7 +102,8 @@ class Contents {
     for (const auto& [number, sending] : parts) EXPECT_TRUE(found.parts.at(number) == sending->memory);
   }
 
-  SendQueue queue;
+  LongSends long_sends;
+  SendQueue queue{&long_sends};
   std::deque<Sending> sendings;
   std::vector<Frame> frames;
   std::vector<Bytes> behind;
@@ -166,6 +168,7 @@ TEST(SendQueue, EndsAllMessagesAndStaysReadable) {
     }
     if (random.once_in(2)) contents.queue.write(pair.one.file());
     contents.queue.end_all(Message::State::failed);
+    contents.long_sends.end_all(Message::State::failed);
     std::size_t done = 0;
     for (Sending& sending : contents.sendings) {
       EXPECT_TRUE(sending.message.has_ended());

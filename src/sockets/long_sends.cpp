@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/long_sends.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace stretto {
+
+void LongSends::add(std::uint64_t number, Message& message, std::size_t most_at_once) {
+  waiting_.push_back({.number = number, .message = &message, .most_at_once = most_at_once});
+}
+
+std::optional<LongSends::Part> LongSends::next() {
+  if (waiting_.empty()) return std::nullopt;
+  Send send = waiting_.front();
+  waiting_.pop_front();
+  const Part part{.number = send.number,
+                  .offset = send.taken,
+                  .data = send.message->data + send.taken,
+                  .bytes = std::min(send.message->bytes - send.taken, send.most_at_once)};
+  send.taken += part.bytes;
+  (send.taken < send.message->bytes ? waiting_ : taken_).push_back(send);
+  return part;
+}
+
+void LongSends::note_written(std::uint64_t number, std::size_t bytes) {
+  for (std::deque<Send>* const among : {&taken_, &waiting_}) {
+    const auto found = std::ranges::find(*among, number, &Send::number);
+    if (found == among->end()) continue;
+    found->written += bytes;
+    if (found->written < found->message->bytes) return;
+    Message* const message = found->message;
+    among->erase(found);
+    return message->end(Message::State::done);
+  }
+}
+
+std::size_t LongSends::bytes() const {
+  return std::accumulate(waiting_.begin(), waiting_.end(), std::size_t{0}, [](std::size_t sum, const Send& one) {
+    return sum + one.message->bytes - one.taken;
+  });
+}
+
+void LongSends::end_all(Message::State how) {
+  for (std::deque<Send>* const among : {&taken_, &waiting_}) {
+    for (const Send& one : *among) one.message->end(how);
+    among->clear();
+  }
+}
+
+}  // namespace stretto

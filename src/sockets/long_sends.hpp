@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "sockets/message.hpp"
+
+namespace stretto {
+
+/// Long messages to a rank. They go in parts, by one or several connections: each takes the next part when it
+/// has room, so a faster one takes more of them.
+class LongSends {
+ public:
+  struct Part {
+    std::uint64_t number = 0;  // of the message
+    std::size_t offset = 0;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  /// `most_at_once`: of a part; at least 1.
+  void add(std::uint64_t number, Message& message, std::size_t most_at_once);
+  /// Returns a part that no connection has taken. Messages take turns.
+  std::optional<Part> next();
+  /// So many bytes of a message are written. It ends when all of it is.
+  void note_written(std::uint64_t number, std::size_t bytes);
+  [[nodiscard]] bool has_next() const { return !waiting_.empty(); }
+  /// What no connection has taken.
+  [[nodiscard]] std::size_t bytes() const;
+  void end_all(Message::State how);
+
+ private:
+  struct Send {
+    std::uint64_t number;
+    Message* message;
+    std::size_t most_at_once;
+    std::size_t taken = 0;
+    std::size_t written = 0;
+  };
+  std::deque<Send> waiting_;  // parts of these are not taken
+  std::deque<Send> taken_;    // all parts of these are
+};
+
+}  // namespace stretto
