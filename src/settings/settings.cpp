@@ -104,6 +104,18 @@ void take_connections(std::string_view name, std::string_view value, Settings& s
       {std::string(name), "must be 0, 1, or a size, not \"" + std::string(value) + "\"", "it is ignored"});
 }
 
+std::optional<int> parse_streams(std::string_view name, std::string_view value, Settings& settings) {
+  int streams = 0;
+  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), streams);
+  const bool is_number = status == std::errc{} && end == value.data() + value.size();
+  if (is_number && streams >= 1 && streams <= Settings::most_streams) return streams;
+  settings.complaints.push_back({std::string(name),
+                                 "must be from 1 to " + std::to_string(Settings::most_streams) + ", not \"" +
+                                     std::string(value) + "\"",
+                                 "it is ignored"});
+  return std::nullopt;
+}
+
 void parse_forced(Collective collective, std::string_view value, Settings& settings) {
   if (value.empty() || value == "auto") return;
   try {
@@ -155,6 +167,7 @@ constexpr auto variables = std::to_array<Variable>({
     {"STRETTO_SHM", take_shared_memory},
     {"STRETTO_START_LIMIT", take_if_any<&Settings::start_limit_seconds, parse_duration>},
     {"STRETTO_STATS", take<&Settings::statistics_file, parse_text>},
+    {"STRETTO_STREAMS", take_if_any<&Settings::streams, parse_streams>},
     {"STRETTO_STRICT", take<&Settings::strict, parse_switch>},
     {"STRETTO_SUMMARY", take<&Settings::summary, parse_summary>},
     {"STRETTO_TABLE", take<&Settings::table_file, parse_text>},

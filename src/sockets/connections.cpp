@@ -75,9 +75,9 @@ std::size_t Connection::bytes_left() const {
 }
 
 /// A connection that takes nothing more may still have a farewell to be read. Its end is seen there.
-bool Connection::flush() {
+bool Connection::flush(std::size_t most_parts) {
   if (!socket_ || !is_ready() || queue_.is_empty() || queue_.error() != 0) return false;
-  const SendQueue::State state = queue_.write(socket_.file());
+  const SendQueue::State state = queue_.write(socket_.file(), most_parts);
   const bool must_wait = state == SendQueue::State::blocked;
   if (must_wait != writes_) endpoint_.poller_.set_writes(socket_, *this, writes_ = must_wait);
   return true;
@@ -311,9 +311,14 @@ void Outgoing::send_long(std::uint64_t number, Message& message) {
       streams_ > 1 ? std::clamp(message.bytes / streams_, longest_whole_of_streams, longest_part_of_streams)
                    : longest_part;
   long_sends_.add(number, message, part);
-  if (!writes_) flush();
-  for (std::size_t i = 0; i + 1 < streams_; ++i) {
-    if (!others_[i]->writes_) others_[i]->flush();
+  if (streams_ == 1) {
+    if (!writes_) flush();
+    return;
+  }
+  // Those that have room take turns: a message that one of them could take alone goes by all.
+  for (std::size_t vain = 0; vain < streams_ && long_sends_.has_next(); ++vain) {
+    Outgoing& one = stream(next_stream_++ % streams_);
+    if (!one.writes_ && one.flush(1)) vain = 0;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <memory>
@@ -38,8 +39,8 @@ class Connection : public Polled, protected FrameTaker {
   /// something after close().
   [[nodiscard]] virtual std::size_t bytes_left() const;
   [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
-  /// Returns whether anything was written.
-  bool flush();
+  /// Returns whether anything was written; of parts, no more than so many are.
+  bool flush(std::size_t most_parts = std::numeric_limits<std::size_t>::max());
   void close();
   /// Closes the socket and nothing else.
   void abandon() { socket_.close(); }
@@ -99,6 +100,7 @@ class Outgoing final : public Connection {
   void begin();
   void send_long(std::uint64_t number, Message& message);
   void use_streams(std::size_t streams);
+  Outgoing& stream(std::size_t number) { return number == 0 ? *this : *others_[number - 1]; }
   bool greet();
   bool take_challenge();
   void try_again(int error);
@@ -115,7 +117,8 @@ class Outgoing final : public Connection {
   LongSends long_sends_;  // of the first one
   int stream_ = 0;
   std::vector<std::unique_ptr<Outgoing>> others_;
-  std::size_t streams_ = 1;  // of them that are in use, with the first one
+  std::size_t streams_ = 1;    // of them that are in use, with the first one
+  std::size_t next_stream_ = 0;  // which takes the next part if all have room
   std::size_t credit_ = most_credit;
   std::uint64_t offers_ = 0;
   std::map<std::uint64_t, Message*> offered_;

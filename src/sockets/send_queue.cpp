@@ -30,8 +30,7 @@ void SendQueue::add_copied(const Frame& frame, const std::byte* data) {
   entry.data = entry.copy.get();
 }
 
-bool SendQueue::have_first() {
-  if (!entries_.empty()) return true;
+bool SendQueue::take_part() {
   const std::optional<LongSends::Part> part = long_sends_ == nullptr ? std::nullopt : long_sends_->next();
   if (!part) return false;
   Entry& entry = entries_.emplace_back();
@@ -41,11 +40,11 @@ bool SendQueue::have_first() {
   return true;
 }
 
-SendQueue::State SendQueue::write(int file) {
+SendQueue::State SendQueue::write(int file, std::size_t most_parts) {
   constexpr std::size_t most_at_once = 32;
   constexpr std::size_t most_bytes = std::size_t{4} << 20;  // other connections and threads wait meanwhile
   std::size_t all_sent = 0;
-  while (have_first()) {
+  while (!entries_.empty() || (most_parts-- > 0 && take_part())) {
     if (all_sent > most_bytes) return State::blocked;
     std::array<iovec, most_at_once> places{};
     std::size_t count = 0;

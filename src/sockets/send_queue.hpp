@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <memory>
 
 #include "sockets/frame.hpp"
@@ -23,8 +24,8 @@ class SendQueue {
   void add_copied(const Frame& frame, const std::byte* data);
 
   enum class State { empty, blocked, broken };
-  /// Writes what the connection takes.
-  State write(int file);
+  /// Writes what the connection takes, and no more than so many parts.
+  State write(int file, std::size_t most_parts = std::numeric_limits<std::size_t>::max());
   [[nodiscard]] bool is_empty() const {
     return entries_.empty() && (long_sends_ == nullptr || !long_sends_->has_next());
   }
@@ -44,8 +45,7 @@ class SendQueue {
     Message* message = nullptr;
     std::unique_ptr<std::byte[]> copy;
   };
-  /// Returns false if there is nothing to write.
-  bool have_first();
+  bool take_part();
   void finish_first();
 
   LongSends* long_sends_;

@@ -112,5 +112,18 @@ TEST(Settings, Connections) {
   EXPECT_EQ(wrong.complaints[0].variable, "STRETTO_CONNECTIONS");
 }
 
+TEST(Settings, Streams) {
+  const auto streams = [](const std::string& value) { return parse_settings("STRETTO_STREAMS=" + value).streams; };
+  EXPECT_EQ(streams(""), std::nullopt);
+  EXPECT_EQ(streams("1"), 1);
+  EXPECT_EQ(streams("16"), 16);
+  for (const std::string wrong : {"0", "17", "-1", "4x", "many", "99999999999999999999"}) {
+    const Settings settings = parse_settings("STRETTO_STREAMS=" + wrong);
+    EXPECT_EQ(settings.streams, std::nullopt) << wrong;
+    ASSERT_EQ(settings.complaints.size(), 1U) << wrong;
+    EXPECT_EQ(settings.complaints[0].variable, "STRETTO_STREAMS");
+  }
+}
+
 }  // namespace
 }  // namespace stretto

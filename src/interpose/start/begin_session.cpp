@@ -31,6 +31,7 @@
 #include "interpose/start/share_memory.hpp"
 #include "interpose/start/shared_settings.hpp"
 #include "interpose/start/start_exchange.hpp"
+#include "sockets/endpoint.hpp"
 #include "threads/backoff.hpp"
 
 namespace stretto {
@@ -203,6 +204,7 @@ void begin_session(Background background, Participation participation) {
   remark_on_shape(session.topology);
   Backoff::set_crowded(outnumber_cores(facts.of_rank, session.world_rank));
   share_memory(facts.of_rank);
+  Endpoint::use_streams(session.settings.streams.value_or(1));
   connect_nodes(facts.of_rank);
   session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
