@@ -132,6 +132,17 @@ MeasuredNetwork measured_on(double busy, double rate) {
   return measured;
 }
 
+TEST(Fabric, KeepsHowManyConnectionsAreOfUse) {
+  for (const int streams : {1, 2, 8}) {
+    MeasuredNetwork measured = measured_on(0, 1e8);
+    measured.streams = streams;
+    Fabric fabric(identity);
+    fabric.keep(measured);
+    EXPECT_EQ(fabric.text().find("streams") != std::string::npos, streams > 1);
+    EXPECT_EQ(Fabric(fabric.text(), identity).measured()->streams, streams);
+  }
+}
+
 double rate_in(const Fabric& fabric) {
   return fabric.measured()->machine.protocol(Level::network, 0).bandwidth;
 }

@@ -132,6 +132,14 @@ TEST(Probe, SlowLinksAreNotMeasuredFurther) {
   EXPECT_FALSE(has_fast_links({}, topology));
 }
 
+TEST(Probe, SeveralConnectionsMustBeMuchFaster) {
+  EXPECT_EQ(streams_worth(0.032, 4, 0.009), 4);
+  EXPECT_EQ(streams_worth(0.010, 4, 0.0101), 1);
+  EXPECT_EQ(streams_worth(0.010, 4, 0.009), 1);
+  EXPECT_EQ(streams_worth(0, 4, 0.009), 1);
+  EXPECT_EQ(streams_worth(0.010, 4, 0), 1);
+}
+
 TEST(Probe, FindsTheNodeWithTheSlowLink) {
   const double bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
   for (const std::size_t nodes : {3, 4, 8}) {

@@ -38,10 +38,13 @@ def up(
     ] = None,
     racks: Annotated[int, typer.Option(help="Racks over which the nodes are spread evenly.")] = 1,
     uplink: Annotated[str, typer.Option(help="The rate of each rack's link to the others.")] = UNLIMITED,
+    connection: Annotated[
+        str, typer.Option(help="What a single connection carries, as some clouds limit it.")
+    ] = UNLIMITED,
     name: Name = DEFAULT_NAME,
 ) -> None:
     """Make the cluster: a network namespace for each node, and links of limited rate between them."""
-    commands.up(name, Links.parse(nodes, rate, rates, racks, uplink))
+    commands.up(name, Links.parse(nodes, rate, rates, racks, uplink, connection))
 
 
 @lab.command("set")

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from stretto.lab.links import UNLIMITED, Links
@@ -74,12 +74,12 @@ class State:
     def from_json(cls, text: str) -> State:
         """The state in a text of to_json(). Raises ValueError, TypeError, KeyError or StrettoError."""
         content = json.loads(text)
-        links = Links(tuple(content["rates"]), content["racks"], content["uplink"])
+        links = Links(tuple(content["rates"]), content["racks"], content["uplink"], content["connection"])
         return cls(content["name"], links, content["complete"], content["owner"])
 
     def to_json(self) -> str:
         """The content of the file."""
-        links = {"rates": self.links.rates, "racks": self.links.racks, "uplink": self.links.uplink}
+        links = asdict(self.links)
         return json.dumps({"name": self.name, **links, "complete": self.complete, "owner": self.owner})
 
     @property
@@ -358,7 +358,12 @@ class Lab:
         for node, (host, rate) in enumerate(zip(state.hosts, after.rates, strict=True)):
             old = before.rates[node] if before else UNLIMITED
             ports += _limit(f"port{node}", old, rate)
-            if inside := _limit(INTERFACE, old, rate):
+            inside = (
+                _limit(INTERFACE, old, rate)
+                if after.connection == UNLIMITED
+                else _limit_connections(before is None, rate, after.connection)
+            )
+            if inside:
                 _run(["tc", "-n", host, "-batch", "-"], lock, inside)
         for rack in range(after.racks if after.racks > 1 else 0):
             for end in (f"up{rack}", f"down{rack}"):
@@ -405,6 +410,28 @@ def _limit(interface: str, before: str, after: str) -> list[str]:
     if after == UNLIMITED:
         return [f"qdisc delete dev {interface} root"]
     return [f"qdisc replace dev {interface} root tbf rate {after} burst 256kb latency 50ms"]
+
+
+def _limit_connections(is_new: bool, link: str, connection: str) -> list[str]:
+    """The same for the interface of a node, of which each connection has its own limit.
+
+    Source ports tell connections apart, by the bits that differ among those of one process (they are even).
+    """
+    rate = "200gbit" if link == UNLIMITED else link
+    device = f"dev {INTERFACE}"
+    of_link = f"{device} parent 1: classid 1:1 htb rate {rate} burst 256kb quantum 200000"
+    if not is_new:
+        return [f"class change {of_link}"]
+    lines = [f"qdisc add {device} root handle 1: htb default 100", f"class add {of_link}"]
+    for bits in range(256):
+        one = f"1:{0x100 + bits:x}"
+        # It has little of its own, and borrows the rest from the link.
+        limit = f"rate 8kbit ceil {connection} cburst 256kb quantum 60000"
+        lines += [
+            f"class add {device} parent 1:1 classid {one} htb {limit}",
+            f"filter add {device} parent 1: protocol ip prio 1 u32 match ip sport {2 * bits} 0x01fe flowid {one}",
+        ]
+    return lines
 
 
 def _address(node: int) -> str:

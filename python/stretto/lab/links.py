@@ -34,6 +34,8 @@ class Links:
     """Nodes are spread evenly over them, in order."""
     uplink: str = UNLIMITED
     """Of each rack's link to the others. Only with several racks."""
+    connection: str = UNLIMITED
+    """What a single TCP connection carries in one direction, as some clouds limit it."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.rates) <= MOST_NODES:
@@ -45,6 +47,7 @@ class Links:
                 f"--racks {self.racks}: {len(self.rates)} nodes fill from 1 to {len(self.rates)}"
             )
         _check_rate(self.uplink, "--uplink")
+        _check_rate(self.connection, "--connection")
         if self.racks == 1 and self.uplink != UNLIMITED:
             raise StrettoError(f"--uplink {self.uplink}: one rack has no uplink; give --racks 2 or more")
 
@@ -54,16 +57,24 @@ class Links:
         return cls((rate,) * nodes, racks, uplink)
 
     @classmethod
-    def parse(cls, nodes: int | None, rate: str | None, rates: str | None, racks: int, uplink: str) -> Links:
+    def parse(
+        cls,
+        nodes: int | None,
+        rate: str | None,
+        rates: str | None,
+        racks: int,
+        uplink: str,
+        connection: str = UNLIMITED,
+    ) -> Links:
         """The links that the options of `stretto lab up` describe, with 8 nodes at 200mbit by default."""
         if rates is None:
-            return cls.even(8 if nodes is None else nodes, rate or "200mbit", racks, uplink)
+            return cls((rate or "200mbit",) * (8 if nodes is None else nodes), racks, uplink, connection)
         if rate is not None:
             raise StrettoError("--rate sets all links and --rates each of them; give one of the two")
         each = tuple(one.strip() for one in rates.split(","))
         if nodes is not None and nodes != len(each):
             raise StrettoError(f"--rates {rates}: {len(each)} rate(s) for {nodes} nodes")
-        return cls(each, racks, uplink)
+        return cls(each, racks, uplink, connection)
 
     def changed(self, rate: str | None, nodes: Sequence[int], uplink: str | None) -> Links:
         """The links after `stretto lab set`: other rates for these nodes (none: for all), or for uplinks."""
@@ -90,7 +101,10 @@ class Links:
 
     @property
     def common_rate(self) -> float | None:
-        """Bytes per second, if nothing but equal links of nodes limits the traffic; None otherwise."""
+        """Bytes per second, if nothing but equal links of nodes limits the traffic; None otherwise.
+
+        Limits of connections do not count: there may be several to a node.
+        """
         if len(set(self.rates)) > 1 or self.rates[0] == UNLIMITED or self.uplink != UNLIMITED:
             return None
         return parse_rate(self.rates[0])
@@ -101,13 +115,15 @@ class Links:
 
     @property
     def rates_text(self) -> str:
-        """The rates, for people: `200mbit`; `2 x 200mbit and 1 x 50mbit`; with racks, their uplinks."""
+        """The rates, for people: `200mbit`; `2 x 200mbit and 1 x 50mbit`; with what else is limited."""
         counts = Counter(self.rates)
         if len(counts) == 1:
             text = "unlimited rate" if self.rates[0] == UNLIMITED else self.rates[0]
         else:
             parts = [f"{number} x {rate}" for rate, number in counts.items()]
             text = f"{', '.join(parts[:-1])} and {parts[-1]}"
+        if self.connection != UNLIMITED:
+            text += f", a connection at {self.connection}"
         if self.racks == 1:
             return text
         uplinks = "unlimited uplinks" if self.uplink == UNLIMITED else f"uplinks of {self.uplink}"

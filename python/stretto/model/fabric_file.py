@@ -91,6 +91,12 @@ class FabricFile:
         return f"{self.measured_text}: latency {format_seconds(link.latency)}, bandwidth {bandwidth}"
 
     @property
+    def streams_text(self) -> str:
+        """That one connection does not fill the link; empty if it does."""
+        streams = self.fabric.measured.streams if self.fabric.measured else 1
+        return f"{streams} connections to a rank share long messages" if streams > 1 else ""
+
+    @property
     def busy_text(self) -> str:
         """That the network was measured on a busy machine, and what follows; empty if it was not."""
         measured = self.fabric.measured

@@ -14,6 +14,7 @@
 #include "interpose/session/fabric_identity.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/fabrics/fabric_file.hpp"
+#include "sockets/endpoint.hpp"
 #include "threads/backoff.hpp"
 #include "threads/core_time.hpp"
 #include "threads/immortal.hpp"
@@ -142,7 +143,10 @@ const std::optional<MeasuredNetwork>& measured_network(Communicator& state, cons
                                                        const Spec& spec, MPI_Comm comm) {
   const Topology& topology = state.topology();
   const std::optional<MeasuredNetwork>& known = known_fabric(state, traits, spec, comm).measured();
-  if (known && known->covers(topology.nodes, topology.max_ppn)) return known;
+  if (known && known->covers(topology.nodes, topology.max_ppn)) {
+    if (!session.settings.streams && topology.nodes > 1) Endpoint::use_streams(known->streams);
+    return known;
+  }
   if (!state.may_measure()) return state.fabric()->measured();
   if (std::optional<MeasuredNetwork> measured = probe_network(state, traits, spec, comm)) {
     if (state.rank() == 0) note_measured(*measured);

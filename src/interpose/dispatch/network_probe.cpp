@@ -15,11 +15,14 @@
 
 #include "engine/data/buffer_pool.hpp"
 #include "engine/execution/schedule_execution.hpp"
+#include "engine/messages/connections.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
 #include "kernels/reduce.hpp"
 #include "learn/network/probe.hpp"
+#include "sockets/endpoint.hpp"
 #include "text/size.hpp"
 #include "threads/clock.hpp"
 #include "threads/core_time.hpp"
@@ -28,6 +31,8 @@
 
 namespace stretto {
 namespace {
+
+constexpr double failed_call = 1e9;  // s
 
 /// What the ranks agree on: the largest of their figures.
 struct Figures {
@@ -40,8 +45,14 @@ struct Figures {
 };
 static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
+/// Whether messages between nodes go by connections of Stretto's own, and their number is to be found out.
+bool may_use_streams() {
+  return !session.settings.streams && (!mpi.has_library() || connections() != nullptr);
+}
+
 std::size_t longest_call() {
   std::size_t most = 2 * probe_steps.at(long_stream()).call_bytes();
+  if (may_use_streams()) most = std::max(most, 2 * stream_of_streams.call_bytes());
   for (const ProbeStep& step : probe_steps) most = std::max(most, step.call_bytes());
   return most;
 }
@@ -176,6 +187,45 @@ bool agree(Figures& figures, MPI_Comm comm) {
   return figures.failed == 0;
 }
 
+/// Measures how many connections to a rank are of use, and uses them. Returns nothing if a rank could not measure.
+std::optional<int> find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
+  constexpr int several = 4;
+  constexpr int most = 8;
+  // The better one of each: a rank that another one keeps from its core says nothing about the network.
+  constexpr int turns = 3;
+  constexpr double long_turn = 0.02;
+  const auto best_of = [](double best, double seconds) { return best > 0 ? std::min(best, seconds) : seconds; };
+  bool is_right = true;
+  const auto measure_by = [&](int streams) {
+    Endpoint::use_streams(streams);
+    double seconds = 0;
+    {
+      Measurement measurement(state, buffers);
+      measurement.measure_second(stream_of_streams, seconds);
+      if (!measurement.is_right()) seconds = failed_call;
+    }
+    const BlockedScope elsewhere;
+    is_right = mpi.Allreduce(mpi.in_place, &seconds, 1, mpi.double_, mpi.max, comm) == MPI_SUCCESS && is_right &&
+               seconds < failed_call;
+    return seconds;
+  };
+  double by_one = 0;
+  double by_several = 0;
+  measure_by(several);  // makes the connections
+  for (int turn = 0; turn < turns && is_right; ++turn) {
+    by_one = best_of(by_one, measure_by(1));
+    by_several = best_of(by_several, measure_by(several));
+    if (by_one > long_turn) break;
+  }
+  int streams = streams_worth(by_one, several, by_several);
+  if (is_right && streams > 1) {
+    measure_by(most);
+    streams = streams_worth(by_several, most, measure_by(most)) > 1 ? most : several;
+  }
+  Endpoint::use_streams(streams);
+  return is_right ? std::optional(streams) : std::nullopt;
+}
+
 /// In larger jobs, ranks have cores of their own.
 constexpr int most_ranks_on_shared_cores = 512;
 
@@ -241,17 +291,24 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   if (!measure_all(false)) return std::nullopt;
   const Topology& topology = state.topology();
   std::vector<double> rates;
+  int streams = 1;
   if (!has_fast_links(figures.steps, topology)) {
     if (topology.nodes > 2) rates = compare_rates(received, topology, comm);
-  } else if (!measure_all(true)) {
-    return std::nullopt;
+  } else {
+    if (may_use_streams()) {
+      const std::optional<int> found = find_streams(state, buffers, comm);
+      if (!found) return std::nullopt;
+      streams = *found;
+    }
+    if (!measure_all(true)) return std::nullopt;
   }
   const SharedCores shared = compare_hosts(topology, comm);
   return MeasuredNetwork{.machine = fit_probe(figures.steps, figures.reduction, topology, shared, rates),
                          .nodes = topology.nodes,
                          .ppn = topology.max_ppn,
                          .when = today(),
-                         .busy = figures.busy};
+                         .busy = figures.busy,
+                         .streams = streams};
 }
 
 }  // namespace stretto

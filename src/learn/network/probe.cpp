@@ -118,6 +118,14 @@ std::size_t long_stream() {
   return static_cast<std::size_t>(std::ranges::find_if(probe_steps, is_it) - probe_steps.begin());
 }
 
+const ProbeStep stream_of_streams{
+    .level = Level::network, .flow = Flow::around, .bytes = many, .messages = stream, .calls = 1};
+
+int streams_worth(double by_one, int several, double by_several) {
+  constexpr double worth = 1.4;
+  return by_several > 0 && by_one > worth * by_several ? several : 1;
+}
+
 bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
   const double seconds = figures.at(long_stream());
   return topology.nodes > 1 && seconds > 0 && seconds < longest_fast_stream;

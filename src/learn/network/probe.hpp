@@ -62,6 +62,13 @@ enum class Half : std::uint8_t { sends, receives };
 /// figure is the time between the ends of both on the rank that receives them.
 [[nodiscard]] std::size_t long_stream();
 
+/// The stream that shows whether several connections to a rank carry more than one does. It is sent twice at once:
+/// what each connection has saved up is a small part of it.
+extern const ProbeStep stream_of_streams;
+/// Returns how many connections to use, from the seconds of both streams by one connection and by so many. Clouds
+/// limit what a single connection carries; where the link or the cores are the limit, more are of no use.
+[[nodiscard]] int streams_worth(double by_one, int several, double by_several);
+
 /// Returns the bytes per second of each node's link, from the seconds in which each rank has received both
 /// streams. (Libraries may send them side by side, so the time between their ends says less.) A node receives
 /// from the one before it by the slower of their links, so the faster one of its two neighbours tells its own

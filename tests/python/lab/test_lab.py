@@ -188,6 +188,28 @@ def test_rates_change_while_a_lab_is_up(lab: Lab) -> None:
         lab.change("1gbit", nodes=[3])
 
 
+def classes() -> dict[str, str]:
+    """What each class of the first node's interface may send, as tc shows it."""
+    shown = subprocess.run(
+        ["tc", "-n", f"{NAME}-n0", "class", "show", "dev", "eth0"], capture_output=True, text=True, check=True
+    ).stdout
+    words_of_lines = map(str.split, shown.splitlines())
+    return {words[2]: words[words.index("ceil") + 1] for words in words_of_lines}
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_connection_may_have_a_limit() -> None:
+    made = stretto("lab", "up", "--nodes", "2", "--rate", "2gbit", "--connection", "1gbit", "--name", NAME)
+    assert made.stdout == "a lab of 2 nodes at 2gbit, a connection at 1gbit is up\n"
+    found = classes()
+    assert found.pop("1:1") == "2Gbit"
+    assert list(found.values()) == ["1Gbit"] * 256
+    assert limits() == dict.fromkeys(["-bridge:port0", "-bridge:port1"], "2Gbit")
+    stretto("lab", "set", "--rate", "3gbit", "--name", NAME)
+    assert classes()["1:1"] == "3Gbit"
+    assert limits() == dict.fromkeys(["-bridge:port0", "-bridge:port1"], "3Gbit")
+
+
 def test_racks_share_their_uplinks(lab: Lab) -> None:
     lab.up(Links.even(5, "200mbit", racks=2, uplink="400mbit"))
     uplinks = {f"-bridge:{end}{rack}": "400Mbit" for end in ("up", "down") for rack in (0, 1)}

@@ -16,7 +16,7 @@ RATES = st.sampled_from(["50mbit", "200mbit", "1gbit", UNLIMITED])
 def any_links(draw: st.DrawFn) -> Links:
     rates = tuple(draw(st.lists(RATES, min_size=1, max_size=12)))
     racks = draw(st.integers(1, len(rates)))
-    return Links(rates, racks, draw(RATES) if racks > 1 else UNLIMITED)
+    return Links(rates, racks, draw(RATES) if racks > 1 else UNLIMITED, draw(RATES))
 
 
 def test_the_options_of_lab_up() -> None:
@@ -24,6 +24,9 @@ def test_the_options_of_lab_up() -> None:
     assert Links.parse(3, "1gbit", None, 1, UNLIMITED) == Links(("1gbit",) * 3)
     assert Links.parse(None, None, "200mbit, 50mbit", 1, UNLIMITED) == Links(("200mbit", "50mbit"))
     assert Links.parse(4, None, None, 2, "400mbit") == Links(("200mbit",) * 4, 2, "400mbit")
+    limited = Links(("10gbit", "10gbit"), connection="1gbit")
+    assert Links.parse(2, "10gbit", None, 1, UNLIMITED, "1gbit") == limited
+    assert Links.parse(None, None, "10gbit,10gbit", 1, UNLIMITED, "1gbit") == limited
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,7 @@ def test_the_options_of_lab_up() -> None:
         ((2, None, None, 3, UNLIMITED), "--racks 3: 2 nodes"),
         ((2, None, None, 0, UNLIMITED), "--racks 0"),
         ((2, None, None, 2, "thin"), "--uplink thin"),
+        ((2, None, None, 1, UNLIMITED, "thin"), "--connection thin"),
         ((2, None, None, 1, "1gbit"), "one rack has no uplink"),
     ],
 )
@@ -90,6 +94,7 @@ def test_what_people_read() -> None:
     assert str(Links.even(2, UNLIMITED)) == "2 nodes at unlimited rate"
     assert str(Links.even(4, "1gbit", 2, "2gbit")) == "4 nodes at 1gbit, 2 racks with uplinks of 2gbit"
     assert str(Links.even(4, "1gbit", 2)) == "4 nodes at 1gbit, 2 racks with unlimited uplinks"
+    assert str(Links(("10gbit",) * 2, connection="1gbit")) == "2 nodes at 10gbit, a connection at 1gbit"
     assert str(Links(("200mbit", "50mbit", "200mbit"))) == "3 nodes at 2 x 200mbit and 1 x 50mbit"
 
 
