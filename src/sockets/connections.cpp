@@ -316,9 +316,10 @@ void Outgoing::send_long(std::uint64_t number, Message& message) {
     return;
   }
   // Those that have room take turns: a message that one of them could take alone goes by all.
-  for (std::size_t vain = 0; vain < streams_ && long_sends_.has_next(); ++vain) {
+  std::size_t vain = 0;
+  while (vain < streams_ && long_sends_.has_next()) {
     Outgoing& one = stream(next_stream_++ % streams_);
-    if (!one.writes_ && one.flush(1)) vain = 0;
+    vain = !one.writes_ && one.flush(1) ? 0 : vain + 1;
   }
 }
 
