@@ -2,6 +2,7 @@
 // Who comes to a rank's listener: whatever a stranger says, in whatever pieces, it is not admitted, and
 // learns nothing unless it greets as a rank does.
 #include "sockets/admission.hpp"
+#include "sockets/frame.hpp"
 
 #include <sys/socket.h>
 
@@ -22,7 +23,8 @@ bool is_plausible(const std::uint8_t* data, std::size_t size) {
   Hello hello;
   if (size < sizeof(hello)) return false;
   std::memcpy(&hello, data, sizeof(hello));
-  return hello.mark == protocol_mark && hello.ranks == ranks && hello.rank < ranks;
+  return hello.mark == protocol_mark && hello.ranks == ranks && hello.rank < ranks &&
+         hello.stream < most_streams;
 }
 
 /// The first byte is the size of the pieces.
