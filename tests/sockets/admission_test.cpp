@@ -103,7 +103,9 @@ TEST(Visitor, WithAnotherHelloIsRefused) {
   rank.rank = ranks;
   Hello negative = good_hello();
   negative.rank = 0xffffffff;
-  for (const Hello& hello : {mark, more_ranks, rank, negative}) {
+  Hello stream = good_hello();
+  stream.stream = most_streams;
+  for (const Hello& hello : {mark, more_ranks, rank, negative, stream}) {
     Visit visit;
     EXPECT_EQ(visit.say(bytes_of(hello)), Verdict::refused);
     EXPECT_TRUE(visit.answer().empty());
