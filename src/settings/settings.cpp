@@ -92,16 +92,17 @@ void take_shared_memory(std::string_view name, std::string_view value, Settings&
                                  "it is ignored"});
 }
 
-/// 0, 1 (as usual) or the bytes of the shortest message.
+/// 0, 1 (as usual), auto, or the bytes of the shortest message.
 void take_connections(std::string_view name, std::string_view value, Settings& settings) {
   const std::optional<std::uint64_t> bytes = parse_size(value);
-  if (value.empty() || bytes == 0) return;
+  settings.may_connect = value == "auto";
+  if (value.empty() || bytes == 0 || settings.may_connect) return;
   if (bytes) {
     settings.connections_from = *bytes == 1 ? Settings::usual_connections_from : *bytes;
     return;
   }
   settings.complaints.push_back(
-      {std::string(name), "must be 0, 1, or a size, not \"" + std::string(value) + "\"", "it is ignored"});
+      {std::string(name), "must be 0, 1, auto, or a size, not \"" + std::string(value) + "\"", "it is ignored"});
 }
 
 std::optional<int> parse_streams(std::string_view name, std::string_view value, Settings& settings) {

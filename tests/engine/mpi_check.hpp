@@ -99,13 +99,15 @@ inline void connect() {
     endpoint->set_address(rank, all[static_cast<std::size_t>(rank)]);
     nodes.push_back(rank);
   }
-  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes), 1));
+  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes)));
+  passage.connections_from = 1;
 }
 
 /// To be called on all ranks, when no message is in flight.
 inline void disconnect() {
   connections()->endpoint().leave(20);
   set_connections(nullptr);
+  passage.connections_from = Passage::no_connections;
 }
 
 /// Starts a call and waits until it has ended. Returns its MPI error code.

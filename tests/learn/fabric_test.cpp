@@ -143,6 +143,17 @@ TEST(Fabric, KeepsHowManyConnectionsAreOfUse) {
   }
 }
 
+TEST(Fabric, KeepsFromWhichLengthOnConnectionsAreFaster) {
+  for (const std::size_t from : {std::size_t{0}, std::size_t{32768}, std::size_t{262144}}) {
+    MeasuredNetwork measured = measured_on(0, 1e8);
+    measured.connections_from = from;
+    Fabric fabric(identity);
+    fabric.keep(measured);
+    EXPECT_EQ(fabric.text().find("connections_from") != std::string::npos, from > 0);
+    EXPECT_EQ(Fabric(fabric.text(), identity).measured()->connections_from, from);
+  }
+}
+
 double rate_in(const Fabric& fabric) {
   return fabric.measured()->machine.protocol(Level::network, 0).bandwidth;
 }

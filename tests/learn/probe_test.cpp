@@ -140,6 +140,29 @@ TEST(Probe, SeveralConnectionsMustBeMuchFaster) {
   EXPECT_EQ(streams_worth(0.010, 4, 0), 1);
 }
 
+TEST(Probe, ConnectionsMustBeFasterFromSomeLengthOn) {
+  const auto [shorter, longer] = streams_by_connections;
+  EXPECT_LT(shorter.bytes, longer.bytes);
+  EXPECT_EQ(connections_worth({1, 10}, {0.5, 5}), shorter.bytes);
+  EXPECT_EQ(connections_worth({1, 10}, {0.95, 5}), longer.bytes);
+  EXPECT_EQ(connections_worth({1, 10}, {0.5, 9.5}), 0U);
+  EXPECT_EQ(connections_worth({1, 10}, {1, 10}), 0U);
+  EXPECT_EQ(connections_worth({1, 10}, {0, 0}), 0U);
+  EXPECT_EQ(connections_worth({0, 0}, {1, 10}), 0U);
+}
+
+TEST(Probe, NetworksBelowTcpsLatencyNeedNoConnections) {
+  ProbeFigures figures{};
+  EXPECT_FALSE(is_faster_than_tcp(figures));
+  for (std::size_t i = 0; i < probe_step_count; ++i) {
+    const ProbeStep& step = probe_steps.at(i);
+    if (step.level == Level::network && step.messages == 1 && step.bytes < 100) figures.at(i) = 2e-6;
+  }
+  EXPECT_TRUE(is_faster_than_tcp(figures));
+  for (double& seconds : figures) seconds *= 10;
+  EXPECT_FALSE(is_faster_than_tcp(figures));
+}
+
 TEST(Probe, FindsTheNodeWithTheSlowLink) {
   const double bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
   for (const std::size_t nodes : {3, 4, 8}) {

@@ -105,7 +105,7 @@ void ScheduleExecution::prepare(const Call& call, const Passage& passage) {
   passage_ = passage;
   segment_count_ = segments_of(call);
   in_flight_ = tags(call);
-  messages_.begin(in_flight_ * width_);
+  messages_.begin(in_flight_ * width_, passage.connections_from);
   reserve_places();
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     flight.lane = uses_shared_memory() ? passage.lane(flight.index) : Passage::none;

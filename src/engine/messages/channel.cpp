@@ -266,7 +266,8 @@ Channel::Ticket Channel::take(std::size_t width, std::size_t in_flight) {
   Ticket ticket{.first = first,
                 .width = width,
                 .first_lane = next_lane_,
-                .lanes = std::min(in_flight, Passage::most_lanes)};
+                .lanes = std::min(in_flight, Passage::most_lanes),
+                .connections_from = connections_from()};
   next_lane_ += ticket.lanes;
   taken_.push_back({first, ticket.first_lane, false});
   return ticket;
@@ -293,12 +294,14 @@ std::size_t Channel::lanes_of(const Ticket& ticket) const {
 Passage Channel::blocking_passage() const {
   Passage passage{.first_tag = channel_ * channel_pool().tags() + channel_pool().tags_of_tickets()};
   passage.lanes.front() = blocking_lane_;
+  passage.connections_from = connections_from();
   return passage;
 }
 
 Passage Channel::passage(const Ticket& ticket) const {
   const auto tags = static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
   Passage passage{.first_tag = channel_ * channel_pool().tags() + static_cast<int>(ticket.first % tags)};
+  passage.connections_from = ticket.connections_from;
   for (std::size_t i = 0; i < lanes_of(ticket); ++i) {
     passage.lanes.at(i) = lanes_[(ticket.first_lane + i) % lanes_.size()];
   }

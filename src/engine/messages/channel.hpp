@@ -146,6 +146,7 @@ class Channel {
     std::size_t width = 0;
     std::uint64_t first_lane = 0;
     std::size_t lanes = 0;
+    std::size_t connections_from = Passage::no_connections;
     bool may_begin = false;
   };
   Ticket take(std::size_t width, std::size_t in_flight);
@@ -158,6 +159,12 @@ class Channel {
   /// Returns what the call has, once the channel is open.
   [[nodiscard]] Passage passage(const Ticket& ticket) const;
   void end(const Ticket& ticket);
+  /// From now on, connections carry messages between nodes of so many bytes or more. To be called on all ranks at
+  /// the same place among calls.
+  void use_connections(std::size_t from) { connections_from_.store(from, std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t connections_from() const {
+    return connections_from_.load(std::memory_order_relaxed);
+  }
   /// Returns a number, once it is open. It is unique among open channels, and the same on all ranks.
   [[nodiscard]] int number() const { return channel_; }
   /// Whether so many tags were never taken: for calls that keep their tags, such as persistent ones.
@@ -179,6 +186,7 @@ class Channel {
   MPI_Request request_{};
   std::atomic<State> state_{State::opening};
   std::atomic<bool> is_spoilt_{false};
+  std::atomic<std::size_t> connections_from_{Passage::no_connections};
   int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;
   std::int8_t blocking_lane_ = Passage::none;

@@ -3,7 +3,7 @@
 // Over TCP, a message that goes by them is copied less often, and waits in fewer queues.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,14 +14,13 @@ namespace stretto {
 
 class Connections {
  public:
-  /// `nodes`: of each rank of MPI_COMM_WORLD. Shorter messages than `least_bytes` go by the library.
-  Connections(std::unique_ptr<Endpoint> endpoint, std::vector<int> nodes, std::size_t least_bytes)
-      : endpoint_(std::move(endpoint)), nodes_(std::move(nodes)), least_bytes_(least_bytes) {}
+  /// `nodes`: of each rank of MPI_COMM_WORLD.
+  Connections(std::unique_ptr<Endpoint> endpoint, std::vector<int> nodes)
+      : endpoint_(std::move(endpoint)), nodes_(std::move(nodes)) {}
 
-  /// Whether a message of so many bytes from or to this rank goes over them. Both of its ends say the same.
-  [[nodiscard]] bool carry(int peer, std::size_t bytes) const {
-    return bytes >= least_bytes_ && node_of(peer) != node_of(endpoint_->rank());
-  }
+  /// Whether this rank of MPI_COMM_WORLD is on another node. Which messages go there by connections is said by their
+  /// call (Passage::connections_from), so both ends agree.
+  [[nodiscard]] bool lead_to(int peer) const { return node_of(peer) != node_of(endpoint_->rank()); }
   [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
 
   /// Of all messages. Their tags are unique in MPI_COMM_WORLD.
@@ -32,7 +31,6 @@ class Connections {
 
   std::unique_ptr<Endpoint> endpoint_;
   std::vector<int> nodes_;
-  std::size_t least_bytes_;
 };
 
 /// Returns those of this process, or nullptr.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/data/bytes_type.hpp"
+#include "engine/messages/passage.hpp"
 
 namespace stretto {
 namespace {
@@ -42,23 +43,26 @@ MessageRequests::~MessageRequests() {
   }
 }
 
-void MessageRequests::begin(std::size_t slots) {
+void MessageRequests::begin(std::size_t slots, std::size_t connections_from) {
   count_ = 0;
+  connections_from_ = connections_from;
+  connections_ = connections_from == Passage::no_connections ? nullptr : connections();
+  if (connections_ != nullptr && is_own_.size() < slots) {
+    own_ = std::make_unique<Message[]>(slots);
+    is_own_.assign(slots, 0);
+  }
   if (requests_.size() >= slots) return;
   requests_.resize(slots, mpi.request_null);
   kept_of_.resize(slots);
   completed_.resize(slots);
   statuses_.resize(slots);
-  if (connections_ == nullptr) return;
-  own_ = std::make_unique<Message[]>(slots);
-  is_own_.assign(slots, 0);
 }
 
 bool MessageRequests::post(const Posting& posting, const Element& element, std::size_t slot,
                            std::size_t number, int& error) {
   // Sending elements without gaps is sending bytes.
-  if (connections_ != nullptr && element.contiguous() &&
-      connections_->carry(posting.peer, posting.expected * static_cast<std::size_t>(element.size))) {
+  if (connections_ != nullptr && element.contiguous() && connections_->lead_to(posting.peer) &&
+      posting.expected * static_cast<std::size_t>(element.size) >= connections_from_) {
     post_own(posting, element, slot);
     return true;
   }

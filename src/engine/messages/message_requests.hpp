@@ -44,13 +44,14 @@ class MessageRequests {
   static constexpr std::size_t not_kept = static_cast<std::size_t>(-1);
 
   /// The ranks of `comm` have the same numbers in MPI_COMM_WORLD.
-  explicit MessageRequests(MPI_Comm comm) : comm_(comm), connections_(connections()) {}
+  explicit MessageRequests(MPI_Comm comm) : comm_(comm) {}
   MessageRequests(const MessageRequests&) = delete;
   MessageRequests& operator=(const MessageRequests&) = delete;
   ~MessageRequests();
 
-  /// To be called before a call's first message.
-  void begin(std::size_t slots);
+  /// To be called before a call's first message. Between nodes, connections carry those of so many bytes or more
+  /// (Passage::connections_from).
+  void begin(std::size_t slots, std::size_t connections_from);
   /// From now on, requests of this many messages are kept.
   void keep(std::size_t messages) { kept_.resize(messages, mpi.request_null); }
 
@@ -110,7 +111,8 @@ class MessageRequests {
   std::vector<int> completed_;
   OwnStatuses statuses_;  // parallel to completed_
   std::vector<MPI_Request> kept_;
-  Connections* connections_;          // nullptr: the library carries all messages
+  Connections* connections_ = nullptr;  // nullptr: the library carries all messages
+  std::size_t connections_from_ = 0;
   std::size_t own_count_ = 0;         // of those that connections carry
   std::unique_ptr<Message[]> own_;    // of each slot, if there are connections
   std::vector<std::uint8_t> is_own_;  // of each slot: whether the one there is pending

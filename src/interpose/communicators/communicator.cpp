@@ -111,7 +111,9 @@ SharedNeighbours find_neighbours(const std::vector<int>& ranks_in_world) {
 
 }  // namespace
 
-Communicator::Communicator(MPI_Comm users) : users_(users) {
+Communicator::Communicator(MPI_Comm users)
+    : users_(users),
+      connections_from_(session.settings.connections_from.value_or(Passage::no_connections)) {
   int is_inter = 0;
   int ranks = 1;
   mpi.Comm_test_inter(users, &is_inter);
@@ -184,14 +186,23 @@ Communicator::~Communicator() {
   keep_until_open(std::move(persistent_channel_));
 }
 
+void Communicator::use_connections(std::size_t from) {
+  connections_from_ = from;
+  if (channel_) channel_->use_connections(from);
+}
+
 const std::shared_ptr<Channel>& Communicator::channel() {
-  if (!channel_) channel_ = std::make_shared<Channel>(users_, topology_.ranks());
+  if (!channel_) {
+    channel_ = std::make_shared<Channel>(users_, topology_.ranks());
+    channel_->use_connections(connections_from_);
+  }
   return channel_;
 }
 
 const std::shared_ptr<Channel>& Communicator::channel_with_fresh(std::size_t tags) {
   if (!persistent_channel_ || !persistent_channel_->has_fresh(tags)) {
     persistent_channel_ = std::make_shared<Channel>(users_, topology_.ranks(), Channel::Use::kept);
+    persistent_channel_->use_connections(connections_from_);
   }
   return persistent_channel_;
 }

@@ -84,6 +84,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Adds what its ranks have measured.
   void set_measured(const MeasuredNetwork& measured) { fabric_->keep(measured); }
 
+  /// From now on, connections carry messages between nodes of so many bytes or more, but those of persistent calls
+  /// that there are. To be called in the order of calls.
+  void use_connections(std::size_t from);
+  [[nodiscard]] std::size_t connections_from() const { return connections_from_; }
+
   /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
   /// To be called in the order of calls.
   const std::shared_ptr<Channel>& channel();
@@ -180,6 +185,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;
+  std::size_t connections_from_;
   mutable SpinLock handle_lock_;   // held while a function gets the program's handle
   SpinLock lock_;                  // of idle_
   std::list<IdleExecution> idle_;  // most recently used first

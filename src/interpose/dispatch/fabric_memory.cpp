@@ -13,6 +13,7 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/fabric_identity.hpp"
 #include "interpose/session/session.hpp"
+#include "interpose/start/connect_nodes.hpp"
 #include "learn/fabrics/fabric_file.hpp"
 #include "sockets/endpoint.hpp"
 #include "threads/backoff.hpp"
@@ -120,6 +121,17 @@ Fabric fabric_of(const std::string& text) {
   return latest.fabric;
 }
 
+/// Sends messages between nodes as was found to be fastest. Collective.
+void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MPI_Comm comm) {
+  if (state.topology().nodes == 1 || measured.nodes == 1) return;
+  if (!session.settings.streams) Endpoint::use_streams(measured.streams);
+  const bool has_some = state.connections_from() != Passage::no_connections;
+  if (!session.settings.may_connect || has_some || measured.connections_from == 0) return;
+  if (state.ranks() != session.topology.ranks() || !mpi.has_library()) return;
+  const BlockedScope elsewhere;
+  if (use_connections_from(measured.connections_from, comm)) state.use_connections(measured.connections_from);
+}
+
 }  // namespace
 
 bool send_from_rank_0(std::string& text, MPI_Comm comm) {
@@ -136,20 +148,20 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
   const BlockedScope elsewhere;
   std::string text = state.rank() == 0 ? text_for(state.topology()) : "";
   const bool arrived = send_from_rank_0(text, comm);
-  return state.set_fabric(fabric_of(arrived ? text : ""));
+  const Fabric& known = state.set_fabric(fabric_of(arrived ? text : ""));
+  if (known.measured()) use_connections_as(*known.measured(), state, comm);
+  return known;
 }
 
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
                                                        const Spec& spec, MPI_Comm comm) {
   const Topology& topology = state.topology();
   const std::optional<MeasuredNetwork>& known = known_fabric(state, traits, spec, comm).measured();
-  if (known && known->covers(topology.nodes, topology.max_ppn)) {
-    if (!session.settings.streams && topology.nodes > 1) Endpoint::use_streams(known->streams);
-    return known;
-  }
+  if (known && known->covers(topology.nodes, topology.max_ppn)) return known;
   if (!state.may_measure()) return state.fabric()->measured();
   if (std::optional<MeasuredNetwork> measured = probe_network(state, traits, spec, comm)) {
     if (state.rank() == 0) note_measured(*measured);
+    use_connections_as(*measured, state, comm);
     state.set_measured(*std::move(measured));
   }
   return state.fabric()->measured();

@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "interpose/start/connect_nodes.hpp"
 #include "kernels/reduce.hpp"
 #include "learn/network/probe.hpp"
 #include "sockets/endpoint.hpp"
@@ -47,12 +49,19 @@ static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
 /// Whether messages between nodes go by connections of Stretto's own, and their number is to be found out.
 bool may_use_streams() {
-  return !session.settings.streams && (!mpi.has_library() || connections() != nullptr);
+  return !session.settings.streams &&
+         (!mpi.has_library() || connections() != nullptr || session.settings.may_connect);
+}
+
+/// Whether connections of Stretto's own may turn out to be faster than the MPI library.
+bool may_connect(const Communicator& state) {
+  return session.settings.may_connect && mpi.has_library() && state.ranks() == session.topology.ranks();
 }
 
 std::size_t longest_call() {
   std::size_t most = 2 * probe_steps.at(long_stream()).call_bytes();
-  if (may_use_streams()) most = std::max(most, 2 * stream_of_streams.call_bytes());
+  if (may_use_streams() || session.settings.may_connect)
+    most = std::max(most, 2 * stream_of_streams.call_bytes());
   for (const ProbeStep& step : probe_steps) most = std::max(most, step.call_bytes());
   return most;
 }
@@ -83,7 +92,9 @@ class Buffers {
 /// Measures steps on one communicator.
 class Measurement {
  public:
-  Measurement(Communicator& state, const Buffers& buffers) : state_(state), buffers_(buffers) {
+  /// Connections carry messages of so many bytes or more.
+  Measurement(Communicator& state, const Buffers& buffers, std::size_t connections_from)
+      : state_(state), buffers_(buffers), connections_from_(connections_from) {
     wait_until([&] { return channel_->may_begin(ticket_); });
   }
   Measurement(const Measurement&) = delete;
@@ -96,7 +107,9 @@ class Measurement {
     std::vector<double> seconds;
     for (int i = 0; i < step.calls; ++i) {
       const double began = seconds_now();
-      start(execution, step, channel_->passage(ticket_));
+      Passage passage = channel_->passage(ticket_);
+      passage.connections_from = connections_from_;
+      start(execution, step, passage);
       finish({&execution, 1});
       seconds.push_back(seconds_now() - began);
     }
@@ -113,7 +126,8 @@ class Measurement {
                                          half(Half::sends)};
     const double began = seconds_now();
     // By MPI: they share their tags, and messages that share a lane would not be told apart.
-    const Passage passage{.first_tag = channel_->passage(ticket_).first_tag};
+    const Passage passage{.first_tag = channel_->passage(ticket_).first_tag,
+                          .connections_from = connections_from_};
     for (std::size_t i = 0; i < all.size(); ++i) {
       start(all.at(i), step, passage, i % 2 * step.call_bytes());
     }
@@ -137,8 +151,9 @@ class Measurement {
   }
   void start(ScheduleExecution& execution, const ProbeStep& step, const Passage& passage,
              std::size_t offset = 0) {
-    const Call call =
-        Call::whole(buffers_.input() + offset, buffers_.output() + offset, step.call_bytes(), byte_element());
+    const Element element = step.flow == Flow::reduced ? *find_element(mpi.float_, mpi.sum) : byte_element();
+    const Call call = Call::whole(buffers_.input() + offset, buffers_.output() + offset,
+                                  step.call_bytes() / static_cast<std::size_t>(element.size), element);
     execution.start(call, passage);
     started_.push_back(&execution);
   }
@@ -158,6 +173,7 @@ class Measurement {
 
   Communicator& state_;
   const Buffers& buffers_;
+  std::size_t connections_from_;
   std::shared_ptr<Channel> channel_ = state_.channel();
   Channel::Ticket ticket_ = channel_->take(probe_messages);
   std::vector<ScheduleExecution*> started_;
@@ -187,43 +203,85 @@ bool agree(Figures& figures, MPI_Comm comm) {
   return figures.failed == 0;
 }
 
-/// Measures how many connections to a rank are of use, and uses them. Returns nothing if a rank could not measure.
-std::optional<int> find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
-  constexpr int several = 4;
-  constexpr int most = 8;
-  // The better one of each: a rank that another one keeps from its core says nothing about the network.
+/// Returns what `measure` says on the slowest rank, the same on all ranks: `failed_call` if one could not.
+double slowest(Communicator& state, const Buffers& buffers, std::size_t connections_from, MPI_Comm comm,
+               const auto& measure) {
+  double seconds = 0;
+  {
+    Measurement measurement(state, buffers, connections_from);
+    seconds = measure(measurement);
+    if (!measurement.is_right()) seconds = failed_call;
+  }
+  const BlockedScope elsewhere;
+  const int error = mpi.Allreduce(mpi.in_place, &seconds, 1, mpi.double_, mpi.max, comm);
+  return error == MPI_SUCCESS ? seconds : failed_call;
+}
+
+/// Returns the better one of some turns of two ways: a rank that another one keeps from its core says nothing about
+/// the network. A way that failed once has failed.
+std::array<double, 2> best_in_turns(const auto& measure_one, const auto& measure_other) {
   constexpr int turns = 3;
   constexpr double long_turn = 0.02;
-  const auto best_of = [](double best, double seconds) { return best > 0 ? std::min(best, seconds) : seconds; };
-  bool is_right = true;
-  const auto measure_by = [&](int streams) {
-    Endpoint::use_streams(streams);
-    double seconds = 0;
-    {
-      Measurement measurement(state, buffers);
-      measurement.measure_second(stream_of_streams, seconds);
-      if (!measurement.is_right()) seconds = failed_call;
-    }
-    const BlockedScope elsewhere;
-    is_right = mpi.Allreduce(mpi.in_place, &seconds, 1, mpi.double_, mpi.max, comm) == MPI_SUCCESS && is_right &&
-               seconds < failed_call;
-    return seconds;
+  std::array<double, 2> best{};
+  const auto keep = [](double& least, double seconds) {
+    least = least == 0 || seconds >= failed_call ? seconds : std::min(least, seconds);
   };
-  double by_one = 0;
-  double by_several = 0;
-  measure_by(several);  // makes the connections
-  for (int turn = 0; turn < turns && is_right; ++turn) {
-    by_one = best_of(by_one, measure_by(1));
-    by_several = best_of(by_several, measure_by(several));
-    if (by_one > long_turn) break;
+  for (int turn = 0; turn < turns; ++turn) {
+    keep(best[0], measure_one());
+    keep(best[1], measure_other());
+    if (best[0] > long_turn) break;
   }
+  return best;
+}
+
+/// Measures how many connections to a rank are of use, and uses so many.
+int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
+  constexpr int several = 4;
+  constexpr int most = 8;
+  const auto by = [&](int streams) {
+    Endpoint::use_streams(streams);
+    return slowest(state, buffers, 0, comm, [](Measurement& measurement) {
+      double both = 0;
+      measurement.measure_second(stream_of_streams, both);
+      return both;
+    });
+  };
+  by(several);  // makes the connections
+  const auto [by_one, by_several] = best_in_turns([&] { return by(1); }, [&] { return by(several); });
   int streams = streams_worth(by_one, several, by_several);
-  if (is_right && streams > 1) {
-    measure_by(most);
-    streams = streams_worth(by_several, most, measure_by(most)) > 1 ? most : several;
+  if (streams > 1) {
+    by(most);
+    streams = streams_worth(by_several, most, by(most)) > 1 ? most : several;
   }
   Endpoint::use_streams(streams);
-  return is_right ? std::optional(streams) : std::nullopt;
+  return streams;
+}
+
+/// Makes connections between the nodes, and measures from which length on they are faster than the library. Returns
+/// 0, and leaves none, if they are not. `streams`: how many of them are of use.
+std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Comm comm, int& streams) {
+  {
+    const BlockedScope elsewhere;
+    if (!connect_nodes(comm)) return 0;
+  }
+  if (may_use_streams()) streams = find_streams(state, buffers, comm);
+  std::array<double, 2> by_library{};
+  std::array<double, 2> by_connections{};
+  for (std::size_t i = 0; i < streams_by_connections.size(); ++i) {
+    const auto by = [&](std::size_t from) {
+      return slowest(state, buffers, from, comm, [&](Measurement& measurement) {
+        return measurement.measure(streams_by_connections.at(i));
+      });
+    };
+    std::tie(by_library.at(i), by_connections.at(i)) = std::tuple_cat(
+        best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); }));
+  }
+  const std::size_t from = connections_worth(by_library, by_connections);
+  if (from == 0) {
+    streams = 1;
+    disconnect_nodes();
+  }
+  return from;
 }
 
 /// In larger jobs, ranks have cores of their own.
@@ -274,8 +332,9 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   // If a rank has no memory, none may send it anything: an error of a message could end the job.
   figures.failed = buffers.has_memory() ? 0 : 1;
   if (!agree_now()) return std::nullopt;
+  std::size_t connections_from = state.connections_from();
   const auto measure_all = [&](bool of_fast_links) {
-    Measurement measurement(state, buffers);
+    Measurement measurement(state, buffers, connections_from);
     for (std::size_t i = 0; i < probe_step_count; ++i) {
       const ProbeStep& step = probe_steps.at(i);
       if (step.is_for_fast_links != of_fast_links || !is_measurable(step, state.topology())) continue;
@@ -292,13 +351,15 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const Topology& topology = state.topology();
   std::vector<double> rates;
   int streams = 1;
+  std::size_t found_from = 0;
   if (!has_fast_links(figures.steps, topology)) {
     if (topology.nodes > 2) rates = compare_rates(received, topology, comm);
   } else {
-    if (may_use_streams()) {
-      const std::optional<int> found = find_streams(state, buffers, comm);
-      if (!found) return std::nullopt;
-      streams = *found;
+    if (may_connect(state) && !is_faster_than_tcp(figures.steps)) {
+      found_from = find_connections(state, buffers, comm, streams);
+      if (found_from > 0) connections_from = found_from;
+    } else if (!mpi.has_library() || connections() != nullptr) {
+      if (may_use_streams()) streams = find_streams(state, buffers, comm);
     }
     if (!measure_all(true)) return std::nullopt;
   }
@@ -308,6 +369,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
                          .ppn = topology.max_ppn,
                          .when = today(),
                          .busy = figures.busy,
+                         .connections_from = found_from,
                          .streams = streams};
 }
 

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/messages/connections.hpp"
 #include "interpose/session/session.hpp"
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"
@@ -125,7 +124,7 @@ std::string statistics_text() {
   report["ranks"] = ranks;
   report["nodes"] = session.topology.nodes;
   report["measured_on_rank"] = session.world_rank;
-  if (connections() != nullptr) report["connections_from"] = *session.settings.connections_from;
+  if (session.connections_from) report["connections_from"] = *session.connections_from;
   auto& calls = report["calls"] = nlohmann::ordered_json::array();
   for (const auto& [collective, size_class, spec, count] : all_rows()) {
     const std::size_t smallest = size_class == 0 ? 0 : std::size_t{1} << (size_class - 1);

@@ -54,6 +54,10 @@ struct Session {
   bool shares_memory = false;
   /// Whether calls inside a node may be carried out without a look at anything but the last one.
   bool may_repeat = false;
+  /// Connections carry messages between nodes of so many bytes or more, at least on some communicators.
+  std::optional<std::size_t> connections_from;
+  /// The nodes have tried to connect, and do not reach each other.
+  bool cannot_connect = false;
   int keyval = 0;
   /// By form: calls of fewer bytes go to the library on every communicator.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};

@@ -205,7 +205,8 @@ void begin_session(Background background, Participation participation) {
   Backoff::set_crowded(outnumber_cores(facts.of_rank, session.world_rank));
   share_memory(facts.of_rank);
   Endpoint::use_streams(session.settings.streams.value_or(1));
-  connect_nodes(facts.of_rank);
+  if (session.settings.connections_from && mpi.has_library() && session.topology.nodes > 1)
+    use_connections_from(*session.settings.connections_from, channel_pool().comm());
   session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();

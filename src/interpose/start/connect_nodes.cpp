@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,19 +15,22 @@
 #include <utility>
 #include <vector>
 
-#include "engine/messages/channel.hpp"
 #include "engine/messages/connections.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "sockets/address.hpp"
 #include "threads/clock.hpp"
+#include "topology/boot_id.hpp"
 
 namespace stretto {
 namespace {
 
+constexpr double longest_first_byte = 5;  // s
+
 /// What rank 0 tells the others.
 struct Beginning {
   SipKey secret{};
+  std::uint64_t kernel = 0;        // under which it runs
   std::array<Address, 8> of_rank_0;  // of its interfaces
 };
 
@@ -36,15 +41,16 @@ Address loopback() {
 }
 
 /// Whether the ranks agree that none has failed.
-bool all_agree(bool is_right) {
+bool all_agree(bool is_right, MPI_Comm comm) {
   int right = is_right ? 1 : 0;
-  const int error = mpi.Allreduce(mpi.in_place, &right, 1, mpi.int_, mpi.min, channel_pool().comm());
+  const int error = mpi.Allreduce(mpi.in_place, &right, 1, mpi.int_, mpi.min, comm);
   return error == MPI_SUCCESS && right == 1;
 }
 
 /// Returns the address from which this rank reaches rank 0, by the first of rank 0's interfaces that all
 /// ranks reach otherwise than by their loopback; by that one only if all are on one machine.
-std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank_0, bool is_its_machine) {
+std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank_0, bool is_its_machine,
+                                           MPI_Comm comm) {
   std::array<std::optional<Address>, 8> own;
   int reached = 0;
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -54,7 +60,7 @@ std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank
     // Bridges of containers have the same address on every machine, as the loopback has.
     if (own.at(i) && (is_its_machine || *own.at(i) != of_rank_0.at(i))) reached |= 1 << i;
   }
-  const int error = mpi.Allreduce(mpi.in_place, &reached, 1, mpi.int_, mpi.band, channel_pool().comm());
+  const int error = mpi.Allreduce(mpi.in_place, &reached, 1, mpi.int_, mpi.band, comm);
   if (error != MPI_SUCCESS || reached == 0) return std::nullopt;
   return own.at(static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(reached))));
 }
@@ -73,7 +79,6 @@ std::unique_ptr<Endpoint> listen(const Address& address, const SipKey& secret) {
 /// Each rank sends a byte to the rank at its place of the next node, if that has one. Returns whether what is
 /// sent here comes.
 bool reaches_next_node(Endpoint& endpoint) {
-  constexpr double longest = 5;  // s
   constexpr std::int32_t tag = 1;
   const Topology& topology = session.topology;
   const int node = topology.node(session.world_rank);
@@ -96,7 +101,7 @@ bool reaches_next_node(Endpoint& endpoint) {
     endpoint.start(*message);
     all.push_back(message);
   }
-  const double until = seconds_now() + longest;
+  const double until = seconds_now() + longest_first_byte;
   wait_until(
       [&] {
         return seconds_now() > until ||
@@ -109,52 +114,72 @@ bool reaches_next_node(Endpoint& endpoint) {
   return is_right;
 }
 
-/// Returns the reason why there are none, the same on all ranks, or an empty line.
-std::string make_connections(bool is_machine_of_rank_0) {
-  const MPI_Comm comm = channel_pool().comm();
+/// Where a rank of MPI_COMM_WORLD listens.
+struct WhereItListens {
+  int rank = 0;
+  Address address;
+};
+
+/// `comm` has all ranks of MPI_COMM_WORLD. Returns the reason why there are none, the same on all ranks, or an empty
+/// line.
+std::string make_connections(MPI_Comm comm) {
   Beginning beginning;
-  if (session.world_rank == 0) {
+  const std::string id = boot_id();
+  const std::uint64_t kernel = id.empty() ? 0 : std::hash<std::string>()(id);
+  int rank_there = 0;
+  mpi.Comm_rank(comm, &rank_there);
+  if (rank_there == 0) {
     fill_randomly(beginning.secret);
+    beginning.kernel = kernel;
     std::vector<Address> here = find_all_addresses(beginning.of_rank_0.size() - 1);
     here.push_back(loopback());
     std::ranges::copy(here, beginning.of_rank_0.begin());
   }
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
   // Collective, so also where this rank has been told another interface.
-  const std::optional<Address> common = find_common_address(beginning.of_rank_0, is_machine_of_rank_0);
+  const std::optional<Address> common = find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
   const char* const named = std::getenv("STRETTO_INTERFACE");
   const std::string interfaces = named == nullptr ? "" : named;
   std::string error;
   const std::optional<Address> own = interfaces.empty() ? common : find_own_address(interfaces, "", error);
   std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
-  if (!all_agree(endpoint != nullptr)) {
+  if (!all_agree(endpoint != nullptr, comm)) {
     return interfaces.empty() ? "the nodes have no network in common by which they reach rank 0"
                               : "not every node has an interface " + interfaces + " with an address";
   }
-  std::vector<Address> all(static_cast<std::size_t>(session.topology.ranks()));
-  const Address here = endpoint->listens_at();
+  std::vector<WhereItListens> all(static_cast<std::size_t>(session.topology.ranks()));
+  const WhereItListens here{.rank = session.world_rank, .address = endpoint->listens_at()};
   if (mpi.Allgather(&here, sizeof here, mpi.byte, all.data(), sizeof here, mpi.byte, comm) != MPI_SUCCESS)
     return "the MPI library did not pass the addresses on";
+  for (const WhereItListens& place : all) endpoint->set_address(place.rank, place.address);
+  if (!all_agree(reaches_next_node(*endpoint), comm)) {
+    return "a node does not reach another one within " + std::to_string(static_cast<int>(longest_first_byte)) +
+           " s";
+  }
   std::vector<int> nodes;
   nodes.reserve(all.size());
-  for (int rank = 0; rank < session.topology.ranks(); ++rank) {
-    endpoint->set_address(rank, all[static_cast<std::size_t>(rank)]);
-    nodes.push_back(session.topology.node(rank));
-  }
-  if (!all_agree(reaches_next_node(*endpoint))) return "a node does not reach another one within 5 s";
-  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes),
-                                                *session.settings.connections_from));
+  for (int rank = 0; rank < session.topology.ranks(); ++rank) nodes.push_back(session.topology.node(rank));
+  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes)));
   return {};
 }
 
 }  // namespace
 
-void connect_nodes(const std::vector<RankFacts>& of_rank) {
-  if (!session.settings.connections_from || !mpi.has_library() || session.topology.nodes == 1) return;
-  const std::uint64_t kernel = of_rank[static_cast<std::size_t>(session.world_rank)].kernel;
-  const std::string reason = make_connections(kernel != 0 && kernel == of_rank[0].kernel);
+bool connect_nodes(MPI_Comm comm) {
+  if (connections() != nullptr) return true;
+  // All ranks have tried, so none of them tries again.
+  if (session.cannot_connect) return false;
+  const std::string reason = make_connections(comm);
+  session.cannot_connect = !reason.empty();
   if (!reason.empty())
-    complain_once_on_rank_0("STRETTO_CONNECTIONS=1: " + reason + "; the MPI library carries all messages");
+    complain_once_on_rank_0("STRETTO_CONNECTIONS: " + reason + "; the MPI library carries all messages");
+  return reason.empty();
+}
+
+bool use_connections_from(std::size_t bytes, MPI_Comm comm) {
+  if (!connect_nodes(comm)) return false;
+  session.connections_from = bytes;
+  return true;
 }
 
 void disconnect_nodes() {

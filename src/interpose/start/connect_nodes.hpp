@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
+#include <cstddef>
 
-#include "interpose/start/start_exchange.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
-/// Makes connections of Stretto's own between the nodes, if STRETTO_CONNECTIONS asks for them. Collective
-/// over MPI_COMM_WORLD, once the topology is known. If some nodes do not reach each other, there are none,
-/// and one line says why.
-void connect_nodes(const std::vector<RankFacts>& of_rank);
+/// Makes connections of Stretto's own between the nodes, unless there are some. Collective over `comm`, which has all
+/// ranks of MPI_COMM_WORLD. Returns whether there are connections, the same on all ranks; if some nodes do not reach
+/// each other, there are none, and one line says why.
+bool connect_nodes(MPI_Comm comm);
+
+/// The same for messages of so many bytes or more.
+bool use_connections_from(std::size_t bytes, MPI_Comm comm);
 
 /// Ends them. To be called when no message is in flight.
 void disconnect_nodes();

@@ -24,6 +24,7 @@ constexpr int version = 1;
 constexpr std::int64_t most_nodes = 1 << 20;
 constexpr std::int64_t most_ppn = 1 << 16;
 constexpr std::int64_t most_streams = 1024;
+constexpr std::int64_t most_connections_from = 1LL << 40;
 constexpr std::size_t most_text = 1000;
 constexpr std::size_t most_date = 40;
 
@@ -117,6 +118,8 @@ MeasuredNetwork read_measured(const JsonValue& value) {
   measured.ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
   if (const auto when = object.optional("when")) measured.when = when->text(most_date);
   measured.busy = read_busy(object);
+  if (const auto from = object.optional("connections_from"))
+    measured.connections_from = static_cast<std::size_t>(from->whole(1, most_connections_from));
   if (const auto streams = object.optional("streams"))
     measured.streams = static_cast<int>(streams->whole(1, most_streams));
   JsonObject machine = object.required("machine").object();
@@ -130,6 +133,7 @@ Json json_of(const MeasuredNetwork& measured) {
   Json json{{"nodes", measured.nodes}, {"ppn", measured.ppn}};
   if (!measured.when.empty()) json["when"] = measured.when;
   add_busy(json, measured.busy);
+  if (measured.connections_from > 0) json["connections_from"] = measured.connections_from;
   if (measured.streams > 1) json["streams"] = measured.streams;
   json["machine"] = json_of(measured.machine);
   return json;

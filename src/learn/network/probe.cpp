@@ -84,7 +84,12 @@ Schedule make_schedule(const ProbeStep& step, const Topology& topology, int rank
   const bool is_one_way = step.flow == Flow::one_way;
   const bool sends = !is_one_way || (row.place % 2 == 0 && row.place + 1 < ranks);
   const bool receives = !is_one_way || row.place % 2 == 1;
-  if (receives && with_receives) schedule.recv(output(0), row.ranks[(row.place + ranks - 1) % ranks]);
+  const int previous = row.ranks[(row.place + ranks - 1) % ranks];
+  if (receives && with_receives && step.flow == Flow::reduced) {
+    schedule.recv_reduce(output(0), input(0), previous, Side::right);
+  } else if (receives && with_receives) {
+    schedule.recv(output(0), previous);
+  }
   if (sends && with_sends) schedule.send(input(0), row.ranks[(row.place + 1) % ranks]);
   return schedule.end_round();
 }
@@ -124,6 +129,32 @@ const ProbeStep stream_of_streams{
 int streams_worth(double by_one, int several, double by_several) {
   constexpr double worth = 1.4;
   return by_several > 0 && by_one > worth * by_several ? several : 1;
+}
+
+bool is_faster_than_tcp(const ProbeFigures& figures) {
+  constexpr double least_by_tcp = 8e-6;
+  const auto is_it = [](const ProbeStep& step) {
+    return step.level == Level::network && step.bytes == tiny && step.messages == 1;
+  };
+  const auto step = std::ranges::find_if(probe_steps, is_it) - probe_steps.begin();
+  const double seconds = figures.at(static_cast<std::size_t>(step));
+  return seconds > 0 && seconds < least_by_tcp;
+}
+
+const std::array<ProbeStep, 2> streams_by_connections{
+    {{.level = Level::network, .flow = Flow::reduced, .bytes = some, .messages = stream, .calls = 4},
+     {.level = Level::network, .flow = Flow::reduced, .bytes = many, .messages = stream, .calls = 3}}};
+
+std::size_t connections_worth(const std::array<double, 2>& by_library,
+                              const std::array<double, 2>& by_connections) {
+  constexpr double worth = 1.1;
+  std::size_t from = 0;
+  for (std::size_t i = by_library.size(); i > 0; --i) {
+    const bool is_worth = by_connections.at(i - 1) > 0 && by_library.at(i - 1) > worth * by_connections.at(i - 1);
+    if (!is_worth) break;
+    from = streams_by_connections.at(i - 1).bytes;
+  }
+  return from;
 }
 
 bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {

@@ -18,6 +18,7 @@ namespace stretto {
 enum class Flow : std::uint8_t {
   around,   // each node sends to the next one and receives from the one before; likewise ranks inside a node
   one_way,  // every other one only sends, to the next one
+  reduced,  // as around, and each one adds what it receives to what it has, as in a reduction
 };
 
 /// A measurement: calls of a schedule of one round, in so many messages that are in flight at once.
@@ -68,6 +69,15 @@ extern const ProbeStep stream_of_streams;
 /// Returns how many connections to use, from the seconds of both streams by one connection and by so many. Clouds
 /// limit what a single connection carries; where the link or the cores are the limit, more are of no use.
 [[nodiscard]] int streams_worth(double by_one, int several, double by_several);
+
+/// Whether messages between nodes take less time than by TCP on any network.
+[[nodiscard]] bool is_faster_than_tcp(const ProbeFigures& figures);
+/// The streams that show from which length on connections of Stretto's own carry messages faster than the MPI library,
+/// shortest first. Where the link is the limit, what else keeps the cores busy tells them apart.
+extern const std::array<ProbeStep, 2> streams_by_connections;
+/// Returns that length, from the seconds of each stream; 0: they are not faster.
+[[nodiscard]] std::size_t connections_worth(const std::array<double, 2>& by_library,
+                                            const std::array<double, 2>& by_connections);
 
 /// Returns the bytes per second of each node's link, from the seconds in which each rank has received both
 /// streams. (Libraries may send them side by side, so the time between their ends says less.) A node receives

@@ -43,7 +43,7 @@ def test_a_setting_that_is_none(mpi: Runner, value: str) -> None:
     ran = mpi.run(more={**TWO_NODES, "STRETTO_CONNECTIONS": value})
     assert ran.right, ran.output
     assert ran.lines == [
-        f'stretto: STRETTO_CONNECTIONS: must be 0, 1, or a size, not "{value}"; it is ignored'
+        f'stretto: STRETTO_CONNECTIONS: must be 0, 1, auto, or a size, not "{value}"; it is ignored'
     ]
 
 
@@ -56,8 +56,38 @@ def test_one_node_has_none(mpi: Runner, tmp_path: Path) -> None:
 def test_an_interface_that_is_none(mpi: Runner) -> None:
     ran = mpi.run(more={**TWO_NODES, "STRETTO_CONNECTIONS": "1", "STRETTO_INTERFACE": "none7"})
     assert ran.right, ran.output
-    line = f"stretto: STRETTO_CONNECTIONS=1: not every node has an interface none7 with an address; {CARRIES}"
+    line = f"stretto: STRETTO_CONNECTIONS: not every node has an interface none7 with an address; {CARRIES}"
     assert ran.lines == [line]
+
+
+# MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
+@pytest.mark.parametrize("interface", ["eth0", "lo"])
+def test_a_job_measures_and_the_next_ones_know(mpi: Runner, tmp_path: Path, interface: str) -> None:
+    program = ["bash", "-c", f"exec {mpi.compiled('guarded.cpp', '-pthread')} usual 2>&1"]
+    file = tmp_path / "fabric.json"
+    variables = {"STRETTO_FABRIC": str(file), "STRETTO_CONNECTIONS": "auto", "STRETTO_TABLE": "none"}
+    variables |= {"STRETTO_STATS": str(tmp_path / "stats.json"), "STRETTO_INTERFACE": interface}
+    line = f"STRETTO_CONNECTIONS: a node does not reach another one within 5 s; {CARRIES}"
+    reaches = interface == "eth0"
+    with Lab.temporary(Links.even(2, "8gbit"), name=f"stretto-test{os.getpid()}-auto") as lab:
+
+        def run() -> None:
+            job = Job(program, stretto=True, variables=variables)
+            with jobs.start(lab, installs.find_install(mpi.abi), job, stdout=subprocess.PIPE) as process:
+                output, _ = process.communicate(timeout=120)
+            assert process.returncode == 0, output
+            assert "right" in output.splitlines()
+            assert output.count("stretto:") == (0 if reaches else 1), output
+            assert reaches or line in output
+
+        run()
+        known = json.loads(file.read_text())
+        assert statistics(tmp_path).get("connections_from") == known["measured"].get("connections_from")
+        known["measured"]["connections_from"] = 20000
+        file.write_text(json.dumps(known))
+        run()
+        assert statistics(tmp_path).get("connections_from") == (20000 if reaches else None)
 
 
 # MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
@@ -93,7 +123,7 @@ def test_where_a_connection_is_limited_there_are_several(
         ("", ""),
         ("eth0", ""),
         # Each node listens where no other one reaches it.
-        ("lo", f"STRETTO_CONNECTIONS=1: a node does not reach another one within 5 s; {CARRIES}"),
+        ("lo", f"STRETTO_CONNECTIONS: a node does not reach another one within 5 s; {CARRIES}"),
     ],
 )
 def test_nodes_of_a_network(mpi: Runner, tmp_path: Path, interface: str, line: str) -> None:
