@@ -64,6 +64,8 @@ void bind_fabrics(nb::module_& module) {
       .def_ro("ppn", &MeasuredNetwork::ppn)
       .def_ro("when", &MeasuredNetwork::when, "The date, such as 2026-11-24; empty: not known.")
       .def_ro("busy", &MeasuredNetwork::busy, "The part of the time in which a rank waited for its core.")
+      .def_ro("connections_from", &MeasuredNetwork::connections_from,
+              "Connections of Stretto's own carry messages of so many bytes or more between nodes; 0: none.")
       .def_ro("streams", &MeasuredNetwork::streams,
               "Connections to a rank that share long messages, where Stretto's own carry them.")
       .def_prop_ro("is_busy", &MeasuredNetwork::is_busy,

@@ -101,8 +101,9 @@ void take_connections(std::string_view name, std::string_view value, Settings& s
     settings.connections_from = *bytes == 1 ? Settings::usual_connections_from : *bytes;
     return;
   }
-  settings.complaints.push_back(
-      {std::string(name), "must be 0, 1, auto, or a size, not \"" + std::string(value) + "\"", "it is ignored"});
+  settings.complaints.push_back({std::string(name),
+                                 "must be 0, 1, auto, or a size, not \"" + std::string(value) + "\"",
+                                 "it is ignored"});
 }
 
 std::optional<int> parse_streams(std::string_view name, std::string_view value, Settings& settings) {
@@ -110,10 +111,10 @@ std::optional<int> parse_streams(std::string_view name, std::string_view value, 
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), streams);
   const bool is_number = status == std::errc{} && end == value.data() + value.size();
   if (is_number && streams >= 1 && streams <= Settings::most_streams) return streams;
-  settings.complaints.push_back({std::string(name),
-                                 "must be from 1 to " + std::to_string(Settings::most_streams) + ", not \"" +
-                                     std::string(value) + "\"",
-                                 "it is ignored"});
+  settings.complaints.push_back(
+      {std::string(name),
+       "must be from 1 to " + std::to_string(Settings::most_streams) + ", not \"" + std::string(value) + "\"",
+       "it is ignored"});
   return std::nullopt;
 }
 

@@ -42,10 +42,10 @@ bool is_silent(const Socket& socket) {
          milliseconds(info.tcpi_last_ack_recv) > seconds(longest_silence);
 }
 
-/// Limits what the system keeps of what is sent to what fills a link of 25 Gbit/s for a round trip, and to what a core
-/// has in its cache at least. With more, a thread that serves both directions writes megabytes before it reads
-/// again, from memory that has left the caches (docs/engine.md). Where a round trip takes long, the system knows
-/// better.
+/// Limits what the system keeps of what is sent to what fills a link of 25 Gbit/s for a round trip, and to
+/// what a core has in its cache at least. With more, a thread that serves both directions writes megabytes
+/// before it reads again, from memory that has left the caches (docs/engine.md). Where a round trip takes
+/// long, the system knows better.
 void limit_send_buffer(const Socket& socket) {
   constexpr double fastest = 3.2e9;  // bytes per second
   constexpr double longest = 1e-3;   // s
@@ -71,8 +71,8 @@ std::string how_of(int error) {
 }
 
 constexpr std::size_t most_at_once = std::size_t{1} << 20;
-/// What several connections hold that has not left: no more than keeps them busy, so that each takes the parts
-/// that it can carry.
+/// What several connections hold that has not left: no more than keeps them busy, so that each takes the
+/// parts that it can carry.
 constexpr int most_unsent_of_streams = 256 << 10;
 /// A rank whose host answers nothing, or whose listener sends this rank away again and again, is lost. One
 /// that has the connection and does not look at it is only late.
@@ -382,7 +382,8 @@ Incoming::Incoming(Incoming& first, int stream, Socket socket)
 }
 
 void Incoming::add_stream(int stream, Socket socket) {
-  if (std::ranges::find(others_, stream, [](const auto& one) { return one->stream_; }) != others_.end()) return;
+  if (std::ranges::find(others_, stream, [](const auto& one) { return one->stream_; }) != others_.end())
+    return;
   others_.push_back(std::make_unique<Incoming>(*this, stream, std::move(socket)));
 }
 
@@ -394,8 +395,9 @@ bool Incoming::look(bool readable, bool writable) {
 /// A rank may leave without waiting for what it has sent.
 void Incoming::note_end(int error) {
   Connection::note_end(error);
-  const bool more_may_come =
-      first_->is_open() || std::ranges::any_of(first_->others_, [](const auto& one) { return one->is_open(); });
+  const bool more_may_come = first_->is_open() || std::ranges::any_of(first_->others_, [](const auto& one) {
+                               return one->is_open();
+                             });
   if (receive_ != nullptr || reads_part_ || (!first_->wanted_.empty() && !more_may_come))
     endpoint_.fail_without(peer_);
 }

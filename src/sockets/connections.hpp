@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,7 +73,8 @@ class Connection : public Polled, protected FrameTaker {
 class Outgoing final : public Connection {
  public:
   Outgoing(Endpoint& endpoint, int peer);
-  /// A further one to the same rank, which carries parts of long messages. If it cannot be made, the others do.
+  /// A further one to the same rank, which carries parts of long messages. If it cannot be made, the others
+  /// do.
   Outgoing(Outgoing& first, int stream);
 
   /// Begins as soon as the address is known.
@@ -117,7 +118,7 @@ class Outgoing final : public Connection {
   LongSends long_sends_;  // of the first one
   int stream_ = 0;
   std::vector<std::unique_ptr<Outgoing>> others_;
-  std::size_t streams_ = 1;    // of them that are in use, with the first one
+  std::size_t streams_ = 1;      // of them that are in use, with the first one
   std::size_t next_stream_ = 0;  // which takes the next part if all have room
   std::size_t credit_ = most_credit;
   std::uint64_t offers_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's messages to the others, without MPI: over TCP. A connection is made when a rank first sends
 // something to another one, and carries what that rank sends (sockets/frame.hpp). So a pair has at most two,
-// and ranks that never talk have none. Where one connection does not fill the link, a pair has several in each
-// direction, which share long messages.
+// and ranks that never talk have none. Where one connection does not fill the link, a pair has several in
+// each direction, which share long messages.
 //
 // A job fails as a whole. A rank that ends without a farewell, a lost link, or a call that is overdue leave
 // messages that can neither end nor be taken back. The rank that notices tells all ranks to which it has
@@ -46,8 +46,8 @@ class Endpoint {
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] const Address& listens_at() const { return listens_at_; }
 
-  /// How many connections carry long messages to a rank from now on, of all endpoints of this process: from 1 to
-  /// most_streams. Each rank may use as many as it likes.
+  /// How many connections carry long messages to a rank from now on, of all endpoints of this process: from 1
+  /// to most_streams. Each rank may use as many as it likes.
   static void use_streams(int streams);
   [[nodiscard]] static int streams();
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What travels over a connection.
 //
-// A connection carries the messages of one direction, from the rank that made it. There may be several between
-// two ranks: the first one carries all but parts of long messages, which each of them carries (stream 1 and up
-// carry nothing else but the end of the job). Frames of its maker:
+// A connection carries the messages of one direction, from the rank that made it. There may be several
+// between two ranks: the first one carries all but parts of long messages, which each of them carries (stream
+// 1 and up carry nothing else but the end of the job). Frames of its maker:
 //
 //   message    a whole message follows
 //   offer      a long message, which waits until the other side wants it

@@ -36,9 +36,9 @@ void LongSends::note_written(std::uint64_t number, std::size_t bytes) {
 }
 
 std::size_t LongSends::bytes() const {
-  return std::accumulate(waiting_.begin(), waiting_.end(), std::size_t{0}, [](std::size_t sum, const Send& one) {
-    return sum + one.message->bytes - one.taken;
-  });
+  return std::accumulate(
+      waiting_.begin(), waiting_.end(), std::size_t{0},
+      [](std::size_t sum, const Send& one) { return sum + one.message->bytes - one.taken; });
 }
 
 void LongSends::end_all(Message::State how) {

@@ -34,7 +34,8 @@ bool SendQueue::take_part() {
   const std::optional<LongSends::Part> part = long_sends_ == nullptr ? std::nullopt : long_sends_->next();
   if (!part) return false;
   Entry& entry = entries_.emplace_back();
-  entry.frame = {.kind = FrameKind::part, .context = part->offset, .bytes = part->bytes, .number = part->number};
+  entry.frame = {
+      .kind = FrameKind::part, .context = part->offset, .bytes = part->bytes, .number = part->number};
   entry.data = part->data;
   entry.bytes = part->bytes;
   return true;

@@ -117,7 +117,9 @@ TEST(Settings, Connections) {
 }
 
 TEST(Settings, Streams) {
-  const auto streams = [](const std::string& value) { return parse_settings("STRETTO_STREAMS=" + value).streams; };
+  const auto streams = [](const std::string& value) {
+    return parse_settings("STRETTO_STREAMS=" + value).streams;
+  };
   EXPECT_EQ(streams(""), std::nullopt);
   EXPECT_EQ(streams("1"), 1);
   EXPECT_EQ(streams("16"), 16);

@@ -56,7 +56,8 @@ TEST(Endpoint, TheNumberOfStreamsMayChangeAtAnyTime) {
       for (std::size_t steps = random.below(20); steps > 0; --steps) job.progress();
     }
     ASSERT_TRUE(job.until([&] {
-      return std::ranges::all_of(received, &Transfer::is_done) && std::ranges::all_of(sent, &Transfer::is_done);
+      return std::ranges::all_of(received, &Transfer::is_done) &&
+             std::ranges::all_of(sent, &Transfer::is_done);
     })) << job.failures();
     for (std::size_t i = 0; i < sent.size(); ++i)
       EXPECT_TRUE(received[i].has(1, filled(sent[i].message().bytes, i))) << i;

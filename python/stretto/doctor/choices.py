@@ -86,7 +86,7 @@ def _describe(known: FabricFile) -> str:
     if fabric.network:
         about.append(fabric.network if len(fabric.network) <= 100 else f"{fabric.network[:97]}...")
     about.append(known.speed_text)
-    about += [text for text in (known.streams_text, known.busy_text, known.slow_links_text) if text]
+    about += [text for text in (known.connections_text, known.busy_text, known.slow_links_text) if text]
     count = len(fabric.decisions)
     decided = f"{count} decision{'' if count == 1 else 's'}" if count else "no decision"
     when = f" of {dates[0]}" + (f" to {dates[1]}" if dates[0] != dates[1] else "") if dates else ""

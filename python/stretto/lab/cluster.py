@@ -427,9 +427,10 @@ def _limit_connections(is_new: bool, link: str, connection: str) -> list[str]:
         one = f"1:{0x100 + bits:x}"
         # It has little of its own, and borrows the rest from the link.
         limit = f"rate 8kbit ceil {connection} cburst 256kb quantum 60000"
+        of_port = f"u32 match ip sport {2 * bits} 0x01fe flowid {one}"
         lines += [
             f"class add {device} parent 1:1 classid {one} htb {limit}",
-            f"filter add {device} parent 1: protocol ip prio 1 u32 match ip sport {2 * bits} 0x01fe flowid {one}",
+            f"filter add {device} parent 1: protocol ip prio 1 {of_port}",
         ]
     return lines
 

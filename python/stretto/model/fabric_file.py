@@ -13,7 +13,7 @@ from pathlib import Path
 from stretto import _core
 from stretto.spec.native import SOCKETS
 from stretto.support.errors import StrettoError
-from stretto.support.units import format_bandwidth, format_seconds
+from stretto.support.units import format_bandwidth, format_bytes, format_seconds
 
 LATEST = "latest"
 """In place of a file: the one that a job wrote last."""
@@ -91,10 +91,18 @@ class FabricFile:
         return f"{self.measured_text}: latency {format_seconds(link.latency)}, bandwidth {bandwidth}"
 
     @property
-    def streams_text(self) -> str:
-        """That one connection does not fill the link; empty if it does."""
-        streams = self.fabric.measured.streams if self.fabric.measured else 1
-        return f"{streams} connections to a rank share long messages" if streams > 1 else ""
+    def connections_text(self) -> str:
+        """Which messages connections of Stretto's own carry, and how many share one; empty: none."""
+        measured = self.fabric.measured
+        if measured is None:
+            return ""
+        parts = []
+        if measured.connections_from:
+            least = format_bytes(measured.connections_from)
+            parts.append(f"connections of Stretto's own carry messages of {least} and more")
+        if measured.streams > 1:
+            parts.append(f"{measured.streams} connections to a rank share long messages")
+        return "; ".join(parts)
 
     @property
     def busy_text(self) -> str:

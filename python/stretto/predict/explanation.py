@@ -89,7 +89,12 @@ class Explanation:
         setting = os.environ.get("STRETTO_CONNECTIONS", "0")
         if setting in {"", "0"} or not self.has_library or parse_topology(self.call.topology).nodes == 1:
             return []
-        which = "long messages" if setting == "1" else f"messages of {setting} and more"
+        if setting == "auto":
+            which = "long messages where a job has measured that they are faster"
+        elif setting == "1":
+            which = "long messages"
+        else:
+            which = f"messages of {setting} and more"
         return [f"between nodes, connections of Stretto's own carry {which} (STRETTO_CONNECTIONS={setting})"]
 
     @property

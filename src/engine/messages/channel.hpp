@@ -159,8 +159,8 @@ class Channel {
   /// Returns what the call has, once the channel is open.
   [[nodiscard]] Passage passage(const Ticket& ticket) const;
   void end(const Ticket& ticket);
-  /// From now on, connections carry messages between nodes of so many bytes or more. To be called on all ranks at
-  /// the same place among calls.
+  /// From now on, connections carry messages between nodes of so many bytes or more. To be called on all
+  /// ranks at the same place among calls.
   void use_connections(std::size_t from) { connections_from_.store(from, std::memory_order_relaxed); }
   [[nodiscard]] std::size_t connections_from() const {
     return connections_from_.load(std::memory_order_relaxed);

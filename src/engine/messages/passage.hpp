@@ -7,8 +7,8 @@
 
 namespace stretto {
 
-/// What one call has of its channel: tags for its messages by MPI, lanes of shared memory, and whether connections
-/// between nodes carry some. The same on all ranks.
+/// What one call has of its channel: tags for its messages by MPI, lanes of shared memory, and whether
+/// connections between nodes carry some. The same on all ranks.
 struct Passage {
   /// The most lanes that a channel has, and a call.
   static constexpr std::size_t most_lanes = 8;

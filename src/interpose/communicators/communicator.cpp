@@ -112,8 +112,7 @@ SharedNeighbours find_neighbours(const std::vector<int>& ranks_in_world) {
 }  // namespace
 
 Communicator::Communicator(MPI_Comm users)
-    : users_(users),
-      connections_from_(session.settings.connections_from.value_or(Passage::no_connections)) {
+    : users_(users), connections_from_(session.settings.connections_from.value_or(Passage::no_connections)) {
   int is_inter = 0;
   int ranks = 1;
   mpi.Comm_test_inter(users, &is_inter);

@@ -84,8 +84,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Adds what its ranks have measured.
   void set_measured(const MeasuredNetwork& measured) { fabric_->keep(measured); }
 
-  /// From now on, connections carry messages between nodes of so many bytes or more, but those of persistent calls
-  /// that there are. To be called in the order of calls.
+  /// From now on, connections carry messages between nodes of so many bytes or more, but those of persistent
+  /// calls that there are. To be called in the order of calls.
   void use_connections(std::size_t from);
   [[nodiscard]] std::size_t connections_from() const { return connections_from_; }
 

@@ -217,8 +217,8 @@ double slowest(Communicator& state, const Buffers& buffers, std::size_t connecti
   return error == MPI_SUCCESS ? seconds : failed_call;
 }
 
-/// Returns the better one of some turns of two ways: a rank that another one keeps from its core says nothing about
-/// the network. A way that failed once has failed.
+/// Returns the better one of some turns of two ways: a rank that another one keeps from its core says nothing
+/// about the network. A way that failed once has failed.
 std::array<double, 2> best_in_turns(const auto& measure_one, const auto& measure_other) {
   constexpr int turns = 3;
   constexpr double long_turn = 0.02;
@@ -257,8 +257,8 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
   return streams;
 }
 
-/// Makes connections between the nodes, and measures from which length on they are faster than the library. Returns
-/// 0, and leaves none, if they are not. `streams`: how many of them are of use.
+/// Makes connections between the nodes, and measures from which length on they are faster than the library.
+/// Returns 0, and leaves none, if they are not. `streams`: how many of them are of use.
 std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Comm comm, int& streams) {
   {
     const BlockedScope elsewhere;
@@ -273,8 +273,8 @@ std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Co
         return measurement.measure(streams_by_connections.at(i));
       });
     };
-    std::tie(by_library.at(i), by_connections.at(i)) = std::tuple_cat(
-        best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); }));
+    std::tie(by_library.at(i), by_connections.at(i)) =
+        std::tuple_cat(best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); }));
   }
   const std::size_t from = connections_worth(by_library, by_connections);
   if (from == 0) {

@@ -30,7 +30,7 @@ constexpr double longest_first_byte = 5;  // s
 /// What rank 0 tells the others.
 struct Beginning {
   SipKey secret{};
-  std::uint64_t kernel = 0;        // under which it runs
+  std::uint64_t kernel = 0;          // under which it runs
   std::array<Address, 8> of_rank_0;  // of its interfaces
 };
 
@@ -120,8 +120,8 @@ struct WhereItListens {
   Address address;
 };
 
-/// `comm` has all ranks of MPI_COMM_WORLD. Returns the reason why there are none, the same on all ranks, or an empty
-/// line.
+/// `comm` has all ranks of MPI_COMM_WORLD. Returns the reason why there are none, the same on all ranks, or
+/// an empty line.
 std::string make_connections(MPI_Comm comm) {
   Beginning beginning;
   const std::string id = boot_id();
@@ -137,7 +137,8 @@ std::string make_connections(MPI_Comm comm) {
   }
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
   // Collective, so also where this rank has been told another interface.
-  const std::optional<Address> common = find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
+  const std::optional<Address> common =
+      find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
   const char* const named = std::getenv("STRETTO_INTERFACE");
   const std::string interfaces = named == nullptr ? "" : named;
   std::string error;
@@ -153,8 +154,8 @@ std::string make_connections(MPI_Comm comm) {
     return "the MPI library did not pass the addresses on";
   for (const WhereItListens& place : all) endpoint->set_address(place.rank, place.address);
   if (!all_agree(reaches_next_node(*endpoint), comm)) {
-    return "a node does not reach another one within " + std::to_string(static_cast<int>(longest_first_byte)) +
-           " s";
+    return "a node does not reach another one within " +
+           std::to_string(static_cast<int>(longest_first_byte)) + " s";
   }
   std::vector<int> nodes;
   nodes.reserve(all.size());

@@ -60,10 +60,10 @@ struct MeasuredNetwork {
   int ppn = 1;
   std::string when;  // 2026-11-24, UTC; may be empty
   double busy = 0;   // the part of the time in which a rank waited for its core: then it says too little
-  /// Connections of Stretto's own carry messages between nodes of so many bytes or more faster than the MPI library;
-  /// 0: they do not, or were not tried.
+  /// Connections of Stretto's own carry messages between nodes of so many bytes or more faster than the MPI
+  /// library; 0: they do not, or were not tried.
   std::size_t connections_from = 0;
-  int streams = 1;   // connections to a rank that share long messages, where Stretto's own carry them
+  int streams = 1;  // connections to a rank that share long messages, where Stretto's own carry them
 
   [[nodiscard]] bool is_busy() const { return busy >= busy_from; }
   /// Whether it says what messages cost between so many nodes and inside one of so many ranks.

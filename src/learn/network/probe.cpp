@@ -150,7 +150,8 @@ std::size_t connections_worth(const std::array<double, 2>& by_library,
   constexpr double worth = 1.1;
   std::size_t from = 0;
   for (std::size_t i = by_library.size(); i > 0; --i) {
-    const bool is_worth = by_connections.at(i - 1) > 0 && by_library.at(i - 1) > worth * by_connections.at(i - 1);
+    const bool is_worth =
+        by_connections.at(i - 1) > 0 && by_library.at(i - 1) > worth * by_connections.at(i - 1);
     if (!is_worth) break;
     from = streams_by_connections.at(i - 1).bytes;
   }

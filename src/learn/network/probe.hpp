@@ -63,17 +63,18 @@ enum class Half : std::uint8_t { sends, receives };
 /// figure is the time between the ends of both on the rank that receives them.
 [[nodiscard]] std::size_t long_stream();
 
-/// The stream that shows whether several connections to a rank carry more than one does. It is sent twice at once:
-/// what each connection has saved up is a small part of it.
+/// The stream that shows whether several connections to a rank carry more than one does. It is sent twice at
+/// once: what each connection has saved up is a small part of it.
 extern const ProbeStep stream_of_streams;
-/// Returns how many connections to use, from the seconds of both streams by one connection and by so many. Clouds
-/// limit what a single connection carries; where the link or the cores are the limit, more are of no use.
+/// Returns how many connections to use, from the seconds of both streams by one connection and by so many.
+/// Clouds limit what a single connection carries; where the link or the cores are the limit, more are of no
+/// use.
 [[nodiscard]] int streams_worth(double by_one, int several, double by_several);
 
 /// Whether messages between nodes take less time than by TCP on any network.
 [[nodiscard]] bool is_faster_than_tcp(const ProbeFigures& figures);
-/// The streams that show from which length on connections of Stretto's own carry messages faster than the MPI library,
-/// shortest first. Where the link is the limit, what else keeps the cores busy tells them apart.
+/// The streams that show from which length on connections of Stretto's own carry messages faster than the MPI
+/// library, shortest first. Where the link is the limit, what else keeps the cores busy tells them apart.
 extern const std::array<ProbeStep, 2> streams_by_connections;
 /// Returns that length, from the seconds of each stream; 0: they are not faster.
 [[nodiscard]] std::size_t connections_worth(const std::array<double, 2>& by_library,

@@ -136,6 +136,12 @@ def test_a_slow_link_is_named(tmp_path: Path) -> None:
     assert "; links differ: the fastest has 24.0 MB/s, that of node 2 6.00 MB/s; " in finding.detail
 
 
+def test_what_connections_carry_is_named(tmp_path: Path) -> None:
+    write_fabric(tmp_path, "openmpi-1.json", measured=MEASURED | {"connections_from": 32768, "streams": 4})
+    (finding,) = list_fabrics({"STRETTO_CACHE": str(tmp_path)})
+    assert "; connections of Stretto's own carry messages of 32 KiB and more; 4 connections" in finding.detail
+
+
 def test_a_damaged_file_harms_nobody(tmp_path: Path) -> None:
     good, bad = (write_fabric(tmp_path, name) for name in ("openmpi-1.json", "mpich-2.json"))
     bad.write_text('{"format": "stretto-fabric", "version": 1}')

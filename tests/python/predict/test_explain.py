@@ -100,7 +100,11 @@ def test_messages_inside_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_messages_between_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRETTO_TABLE", "none")
     assert "connections" not in explain("--nodes", "8")
-    for value, which in (("1", "long messages"), ("64KiB", "messages of 64KiB and more")):
+    for value, which in (
+        ("1", "long messages"),
+        ("64KiB", "messages of 64KiB and more"),
+        ("auto", "long messages where a job has measured that they are faster"),
+    ):
         monkeypatch.setenv("STRETTO_CONNECTIONS", value)
         line = f"connections of Stretto's own carry {which} (STRETTO_CONNECTIONS={value})"
         assert line in " ".join(explain("--nodes", "8").split())
