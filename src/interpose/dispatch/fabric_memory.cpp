@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "interpose/communicators/connect_nodes.hpp"
 #include "interpose/dispatch/network_probe.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/fabric_identity.hpp"
 #include "interpose/session/session.hpp"
-#include "interpose/start/connect_nodes.hpp"
 #include "learn/fabrics/fabric_file.hpp"
 #include "sockets/endpoint.hpp"
 #include "threads/backoff.hpp"

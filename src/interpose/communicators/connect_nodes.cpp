@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/start/connect_nodes.hpp"
+#include "interpose/communicators/connect_nodes.hpp"
 
 #include <arpa/inet.h>
 
