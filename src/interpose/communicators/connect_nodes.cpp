@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "interpose/session/session.hpp"
 #include "sockets/address.hpp"
 #include "threads/clock.hpp"
+#include "threads/immortal.hpp"
 #include "topology/boot_id.hpp"
 
 namespace stretto {
@@ -167,10 +169,20 @@ std::string make_connections(MPI_Comm comm) {
 }  // namespace
 
 bool connect_nodes(MPI_Comm comm) {
-  if (connections() != nullptr) return true;
-  // All ranks have tried, so none of them tries again.
-  if (session.cannot_connect) return false;
+  // Threads of a rank may try it on several communicators at once, in another order than on other ranks. So
+  // nobody waits, and all ranks must be able to do the same.
+  enum Able { busy, makes, has_made };
+  static auto& making = make_immortal<std::mutex>();
+  const std::unique_lock lock(making, std::try_to_lock);
+  const bool is_free = lock.owns_lock() && !session.cannot_connect;
+  const int able = !is_free ? busy : connections() != nullptr ? has_made : makes;
+  std::array<int, 2> least_and_most{able, -able};
+  if (mpi.Allreduce(mpi.in_place, least_and_most.data(), 2, mpi.int_, mpi.min, comm) != MPI_SUCCESS)
+    return false;
+  if (least_and_most[0] != -least_and_most[1] || able == busy) return false;
+  if (able == has_made) return true;
   const std::string reason = make_connections(comm);
+  // All ranks have tried, so none of them tries again.
   session.cannot_connect = !reason.empty();
   if (!reason.empty())
     complain_once_on_rank_0("STRETTO_CONNECTIONS: " + reason + "; the MPI library carries all messages");

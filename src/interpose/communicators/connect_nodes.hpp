@@ -9,7 +9,8 @@ namespace stretto {
 
 /// Makes connections of Stretto's own between the nodes, unless there are some. Collective over `comm`, which
 /// has all ranks of MPI_COMM_WORLD. Returns whether there are connections, the same on all ranks; if some
-/// nodes do not reach each other, there are none, and one line says why.
+/// nodes do not reach each other, there are none, and one line says why. It is false, too, while another
+/// thread makes them.
 bool connect_nodes(MPI_Comm comm);
 
 /// The same for messages of so many bytes or more.

@@ -258,7 +258,7 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
 }
 
 /// Makes connections between the nodes, and measures from which length on they are faster than the library.
-/// Returns 0, and leaves none, if they are not. `streams`: how many of them are of use.
+/// Returns 0 if they are not. `streams`: how many of them are of use.
 std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Comm comm, int& streams) {
   {
     const BlockedScope elsewhere;
@@ -276,12 +276,7 @@ std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Co
     std::tie(by_library.at(i), by_connections.at(i)) =
         std::tuple_cat(best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); }));
   }
-  const std::size_t from = connections_worth(by_library, by_connections);
-  if (from == 0) {
-    streams = 1;
-    disconnect_nodes();
-  }
-  return from;
+  return connections_worth(by_library, by_connections);
 }
 
 /// In larger jobs, ranks have cores of their own.

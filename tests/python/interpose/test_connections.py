@@ -62,6 +62,20 @@ def test_an_interface_that_is_none(mpi: Runner) -> None:
 
 # MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
+def test_threads_measure_on_communicators_of_their_own(mpi: Runner, tmp_path: Path) -> None:
+    program = [str(mpi.compiled("guarded.cpp", "-pthread")), "threads"]
+    variables = {"STRETTO_FABRIC": str(tmp_path / "fabric.json"), "STRETTO_CONNECTIONS": "auto"}
+    with Lab.temporary(Links.even(3, "8gbit"), name=f"stretto-test{os.getpid()}-threads") as lab:
+        for _ in range(3):
+            job = Job(program, stretto=True, variables=variables)
+            with jobs.start(lab, installs.find_install(mpi.abi), job, stdout=subprocess.PIPE) as process:
+                output, _ = process.communicate(timeout=120)
+            assert process.returncode == 0, output
+            assert "right" in output.splitlines()
+
+
+# MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 @pytest.mark.parametrize("interface", ["eth0", "lo"])
 def test_a_job_measures_and_the_next_ones_know(mpi: Runner, tmp_path: Path, interface: str) -> None:
     program = ["bash", "-c", f"exec {mpi.compiled('guarded.cpp', '-pthread')} usual 2>&1"]
