@@ -180,6 +180,7 @@ def killed(ranks: Ranks) -> None:
     """A rank dies. The others hear which, and go on without it."""
     begin(ranks)
     check_total(ranks.size)
+    ranks.meet("before the end")  # a call that is under way would fail, too
     if ranks.is_last:
         os.kill(os.getpid(), signal.SIGKILL)
     for _ in range(2):
@@ -196,6 +197,7 @@ def ending(ranks: Ranks) -> None:
     """A rank dies, and the others end because of it, one after the other. All name the one that died."""
     begin(ranks)
     check_total(ranks.size)
+    ranks.meet("before the end")  # a call that is under way would fail, too
     if ranks.is_last:
         os.kill(os.getpid(), signal.SIGKILL)
     line = refusal(lambda: check_until_failure(ranks.size))
@@ -207,6 +209,7 @@ def exception(ranks: Ranks) -> None:
     """An exception that nobody caught: the other ranks hear of it."""
     begin(ranks)
     check_total(ranks.size)
+    ranks.meet("before the end")  # a call that is under way would fail, too
     if ranks.is_last:
         raise ArithmeticError("the last rank has failed")
     line = refusal(lambda: check_until_failure(ranks.size))
@@ -217,6 +220,7 @@ def aborted(ranks: Ranks) -> None:
     """A rank gives the job up."""
     begin(ranks)
     check_total(ranks.size)
+    ranks.meet("before the end")  # a call that is under way would fail, too
     if ranks.is_last:
         dist.distributed_c10d._abort_process_group()
     else:

@@ -47,20 +47,20 @@ struct Figures {
 };
 static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
-/// Whether messages between nodes go by connections of Stretto's own, and their number is to be found out.
-bool may_use_streams() {
-  return !session.settings.streams &&
-         (!mpi.has_library() || connections() != nullptr || session.settings.may_connect);
+/// Whether messages between nodes go by connections of Stretto's own since the job began. (What is made later
+/// is not seen at the same time on all ranks.)
+bool are_connected() {
+  return !mpi.has_library() || (session.settings.connections_from && connections() != nullptr);
 }
 
-/// Whether connections of Stretto's own may turn out to be faster than the MPI library.
+/// Whether such connections may turn out to be faster than the MPI library.
 bool may_connect(const Communicator& state) {
   return session.settings.may_connect && mpi.has_library() && state.ranks() == session.topology.ranks();
 }
 
-std::size_t longest_call() {
+std::size_t longest_call(const Communicator& state) {
   std::size_t most = 2 * probe_steps.at(long_stream()).call_bytes();
-  if (may_use_streams() || session.settings.may_connect)
+  if (state.topology().nodes > 1 && (are_connected() || may_connect(state)))
     most = std::max(most, 2 * stream_of_streams.call_bytes());
   for (const ProbeStep& step : probe_steps) most = std::max(most, step.call_bytes());
   return most;
@@ -69,16 +69,16 @@ std::size_t longest_call() {
 /// The buffers of all calls.
 class Buffers {
  public:
-  Buffers() {
+  explicit Buffers(std::size_t bytes) {
     try {
-      input_ = PooledBuffer(longest_call());
-      output_ = PooledBuffer(longest_call());
+      input_ = PooledBuffer(bytes);
+      output_ = PooledBuffer(bytes);
     } catch (const std::bad_alloc&) {
       return;
     }
     // Memory that was never touched would make the first calls slow.
-    std::memset(input_.data(), 0, longest_call());
-    std::memset(output_.data(), 0, longest_call());
+    std::memset(input_.data(), 0, bytes);
+    std::memset(output_.data(), 0, bytes);
   }
   [[nodiscard]] bool has_memory() const { return output_.data() != nullptr; }
   [[nodiscard]] std::byte* input() const { return input_.data(); }
@@ -224,7 +224,8 @@ std::array<double, 2> best_in_turns(const auto& measure_one, const auto& measure
   constexpr double long_turn = 0.02;
   std::array<double, 2> best{};
   const auto keep = [](double& least, double seconds) {
-    least = least == 0 || seconds >= failed_call ? seconds : std::min(least, seconds);
+    const bool has_failed = std::max(least, seconds) >= failed_call;
+    least = has_failed ? failed_call : least == 0 ? seconds : std::min(least, seconds);
   };
   for (int turn = 0; turn < turns; ++turn) {
     keep(best[0], measure_one());
@@ -264,7 +265,7 @@ std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Co
     const BlockedScope elsewhere;
     if (!connect_nodes(comm)) return 0;
   }
-  if (may_use_streams()) streams = find_streams(state, buffers, comm);
+  if (!session.settings.streams) streams = find_streams(state, buffers, comm);
   std::array<double, 2> by_library{};
   std::array<double, 2> by_connections{};
   for (std::size_t i = 0; i < streams_by_connections.size(); ++i) {
@@ -316,7 +317,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
                                              MPI_Comm comm) {
   if (!wait_for_channel(state, state.channel(), traits, spec)) return std::nullopt;
   const AwaitedCall awaited(state, traits, spec);
-  const Buffers buffers;
+  const Buffers buffers(longest_call(state));
   Figures figures;
   const CoreTime began = CoreTime::of_this_thread();
   double received = 0;  // this rank's seconds of the long stream, both times
@@ -353,8 +354,8 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
     if (may_connect(state) && !is_faster_than_tcp(figures.steps)) {
       found_from = find_connections(state, buffers, comm, streams);
       if (found_from > 0) connections_from = found_from;
-    } else if (!mpi.has_library() || connections() != nullptr) {
-      if (may_use_streams()) streams = find_streams(state, buffers, comm);
+    } else if (are_connected() && !session.settings.streams) {
+      streams = find_streams(state, buffers, comm);
     }
     if (!measure_all(true)) return std::nullopt;
   }
