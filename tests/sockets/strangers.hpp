@@ -54,7 +54,7 @@ class Strangers {
 
  private:
   static constexpr std::size_t most_held = 2000;
-  static constexpr std::size_t hello_bytes = 56;
+  static constexpr std::size_t hello_bytes = 64;
   static constexpr std::size_t challenge_bytes = 32;
   static constexpr std::size_t answer_bytes = 16;
 
@@ -110,8 +110,9 @@ class Strangers {
   /// As that of a rank, as far as a stranger can know.
   std::string hello(std::size_t ranks) {
     std::string text = noise(hello_bytes);
-    const std::array<std::uint32_t, 2> of_rank{static_cast<std::uint32_t>(random_() % ranks_.size()),
-                                               static_cast<std::uint32_t>(ranks)};
+    const std::array<std::uint32_t, 3> of_rank{static_cast<std::uint32_t>(random_() % ranks_.size()),
+                                               static_cast<std::uint32_t>(ranks),
+                                               static_cast<std::uint32_t>(random_() % 4)};
     std::memcpy(text.data(), "Stretto1", 8);
     std::memcpy(text.data() + 8, of_rank.data(), sizeof(of_rank));
     return text;
