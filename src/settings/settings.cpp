@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "sockets/frame.hpp"
 #include "text/size.hpp"
 #include "topology/topology_text.hpp"
 
@@ -110,10 +111,10 @@ std::optional<int> parse_streams(std::string_view name, std::string_view value, 
   int streams = 0;
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), streams);
   const bool is_number = status == std::errc{} && end == value.data() + value.size();
-  if (is_number && streams >= 1 && streams <= Settings::most_streams) return streams;
+  if (is_number && streams >= 1 && streams <= most_streams) return streams;
   settings.complaints.push_back(
       {std::string(name),
-       "must be from 1 to " + std::to_string(Settings::most_streams) + ", not \"" + std::string(value) + "\"",
+       "must be from 1 to " + std::to_string(most_streams) + ", not \"" + std::string(value) + "\"",
        "it is ignored"});
   return std::nullopt;
 }

@@ -53,7 +53,6 @@ struct Settings {
   static constexpr std::size_t usual_connections_from = std::size_t{16} << 10;
   /// Connections from a rank to another one that share long messages; none: as many as the job finds useful.
   std::optional<int> streams;
-  static constexpr int most_streams = 16;
   /// Calls are compared across ranks before they are carried out.
   bool check = false;
   /// A collective that has not ended after this time is reported; 0: never.

@@ -47,7 +47,7 @@ constexpr std::size_t most_credit = std::size_t{4} << 20;
 constexpr std::size_t longest_part = std::size_t{1} << 20;
 /// The same where several connections carry parts, so that each of them has some.
 constexpr std::size_t longest_part_of_streams = std::size_t{256} << 10;
-/// Connections from a rank to another one, at most (Settings::most_streams).
+/// Connections from a rank to another one, at most.
 constexpr int most_streams = 16;
 constexpr std::size_t longest_failure = 512;
 

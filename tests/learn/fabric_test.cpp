@@ -132,12 +132,17 @@ MeasuredNetwork measured_on(double busy, double rate) {
   return measured;
 }
 
+Fabric fabric_with(const MeasuredNetwork& measured) {
+  Fabric fabric(identity);
+  fabric.keep(measured);
+  return fabric;
+}
+
 TEST(Fabric, KeepsHowManyConnectionsAreOfUse) {
   for (const int streams : {1, 2, 8}) {
     MeasuredNetwork measured = measured_on(0, 1e8);
     measured.streams = streams;
-    Fabric fabric(identity);
-    fabric.keep(measured);
+    const Fabric fabric = fabric_with(measured);
     EXPECT_EQ(fabric.text().find("streams") != std::string::npos, streams > 1);
     EXPECT_EQ(Fabric(fabric.text(), identity).measured()->streams, streams);
   }
@@ -147,8 +152,7 @@ TEST(Fabric, KeepsFromWhichLengthOnConnectionsAreFaster) {
   for (const std::size_t from : {std::size_t{0}, std::size_t{32768}, std::size_t{262144}}) {
     MeasuredNetwork measured = measured_on(0, 1e8);
     measured.connections_from = from;
-    Fabric fabric(identity);
-    fabric.keep(measured);
+    const Fabric fabric = fabric_with(measured);
     EXPECT_EQ(fabric.text().find("connections_from") != std::string::npos, from > 0);
     EXPECT_EQ(Fabric(fabric.text(), identity).measured()->connections_from, from);
   }

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "engine/messages/connections.hpp"
+#include "interpose/communicators/communicator.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "sockets/address.hpp"
@@ -126,8 +126,7 @@ struct WhereItListens {
 /// an empty line.
 std::string make_connections(MPI_Comm comm) {
   Beginning beginning;
-  const std::string id = boot_id();
-  const std::uint64_t kernel = id.empty() ? 0 : std::hash<std::string>()(id);
+  const std::uint64_t kernel = kernel_number();
   int rank_there = 0;
   mpi.Comm_rank(comm, &rank_there);
   if (rank_there == 0) {
@@ -167,6 +166,10 @@ std::string make_connections(MPI_Comm comm) {
 }
 
 }  // namespace
+
+bool may_connect(const Communicator& state) {
+  return session.settings.may_connect && mpi.has_library() && state.ranks() == session.topology.ranks();
+}
 
 bool connect_nodes(MPI_Comm comm) {
   // Threads of a rank may try it on several communicators at once, in another order than on other ranks. So

@@ -7,6 +7,11 @@
 
 namespace stretto {
 
+class Communicator;
+
+/// Whether its ranks may find that connections are faster than the MPI library, and make some.
+bool may_connect(const Communicator& state);
+
 /// Makes connections of Stretto's own between the nodes, unless there are some. Collective over `comm`, which
 /// has all ranks of MPI_COMM_WORLD. Returns whether there are connections, the same on all ranks; if some
 /// nodes do not reach each other, there are none, and one line says why. It is false, too, while another

@@ -126,8 +126,7 @@ void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MP
   if (state.topology().nodes == 1 || measured.nodes == 1) return;
   if (!session.settings.streams) Endpoint::use_streams(measured.streams);
   const bool has_some = state.connections_from() != Passage::no_connections;
-  if (!session.settings.may_connect || has_some || measured.connections_from == 0) return;
-  if (state.ranks() != session.topology.ranks() || !mpi.has_library()) return;
+  if (!may_connect(state) || has_some || measured.connections_from == 0) return;
   const BlockedScope elsewhere;
   if (use_connections_from(measured.connections_from, comm)) state.use_connections(measured.connections_from);
 }

@@ -6,11 +6,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <new>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -51,11 +49,6 @@ static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 /// is not seen at the same time on all ranks.)
 bool are_connected() {
   return !mpi.has_library() || (session.settings.connections_from && connections() != nullptr);
-}
-
-/// Whether such connections may turn out to be faster than the MPI library.
-bool may_connect(const Communicator& state) {
-  return session.settings.may_connect && mpi.has_library() && state.ranks() == session.topology.ranks();
 }
 
 std::size_t longest_call(const Communicator& state) {
@@ -274,8 +267,9 @@ std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Co
         return measurement.measure(streams_by_connections.at(i));
       });
     };
-    std::tie(by_library.at(i), by_connections.at(i)) =
-        std::tuple_cat(best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); }));
+    const auto best = best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); });
+    by_library.at(i) = best[0];
+    by_connections.at(i) = best[1];
   }
   return connections_worth(by_library, by_connections);
 }
@@ -284,8 +278,7 @@ std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Co
 constexpr int most_ranks_on_shared_cores = 512;
 
 Host own_host() {
-  Host host;
-  if (const std::string id = boot_id(); !id.empty()) host.kernel = std::hash<std::string>()(id);
+  Host host{.kernel = kernel_number(), .processors = {}};
   for (const int cpu : allowed_cpus()) {
     const auto i = static_cast<std::size_t>(cpu);
     if (i < host.processors.size()) host.processors.set(i);

@@ -49,7 +49,7 @@ Topology from_facts(const std::vector<RankFacts>& of_rank) {
 
 void find_own_place(RankFacts& own) {
   own.node = hash_of(name_of_node());
-  if (const std::string id = boot_id(); !id.empty()) own.kernel = hash_of(id);
+  own.kernel = kernel_number();
   own.cpus = own_cpu_span();
   const CpuDomains domains = find_domains(allowed_cpus());
   own.socket = domains.socket;

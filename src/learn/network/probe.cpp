@@ -116,11 +116,19 @@ double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
   return *chosen;
 }
 
+namespace {
+
+/// Returns the first step between nodes that is like this.
+std::size_t first_between_nodes(const auto& is_it) {
+  const auto found = std::ranges::find_if(
+      probe_steps, [&](const ProbeStep& step) { return step.level == Level::network && is_it(step); });
+  return static_cast<std::size_t>(found - probe_steps.begin());
+}
+
+}  // namespace
+
 std::size_t long_stream() {
-  const auto is_it = [](const ProbeStep& step) {
-    return step.level == Level::network && step.calls == 1 && step.messages > 1;
-  };
-  return static_cast<std::size_t>(std::ranges::find_if(probe_steps, is_it) - probe_steps.begin());
+  return first_between_nodes([](const ProbeStep& step) { return step.calls == 1 && step.messages > 1; });
 }
 
 const ProbeStep stream_of_streams{
@@ -133,11 +141,8 @@ int streams_worth(double by_one, int several, double by_several) {
 
 bool is_faster_than_tcp(const ProbeFigures& figures) {
   constexpr double least_by_tcp = 8e-6;
-  const auto is_it = [](const ProbeStep& step) {
-    return step.level == Level::network && step.bytes == tiny && step.messages == 1;
-  };
-  const auto step = std::ranges::find_if(probe_steps, is_it) - probe_steps.begin();
-  const double seconds = figures.at(static_cast<std::size_t>(step));
+  const double seconds = figures.at(
+      first_between_nodes([](const ProbeStep& step) { return step.bytes == tiny && step.messages == 1; }));
   return seconds > 0 && seconds < least_by_tcp;
 }
 
