@@ -125,10 +125,12 @@ Fabric fabric_of(const std::string& text) {
 void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MPI_Comm comm) {
   if (state.topology().nodes == 1 || measured.nodes == 1) return;
   if (!session.settings.streams) Endpoint::use_streams(measured.streams);
-  const bool has_some = state.connections_from() != Passage::no_connections;
-  if (!may_connect(state) || has_some || measured.connections_from == 0) return;
+  if (!may_connect(state)) return;
+  const std::size_t from = measured.connections_from;
   const BlockedScope elsewhere;
-  if (use_connections_from(measured.connections_from, comm)) state.use_connections(measured.connections_from);
+  const bool has_some = from > 0 && use_connections_from(from, comm);
+  // Where the network has changed, the library may be faster now.
+  state.use_connections(has_some ? from : Passage::no_connections);
 }
 
 }  // namespace

@@ -346,7 +346,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   } else {
     if (may_connect(state) && !is_faster_than_tcp(figures.steps)) {
       found_from = find_connections(state, buffers, comm, streams);
-      if (found_from > 0) connections_from = found_from;
+      connections_from = found_from > 0 ? found_from : Passage::no_connections;
     } else if (are_connected() && !session.settings.streams) {
       streams = find_streams(state, buffers, comm);
     }
