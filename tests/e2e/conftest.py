@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import shutil
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
@@ -197,3 +199,24 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
         yield driver
     finally:
         driver.quit()
+
+
+@pytest.fixture(scope="session")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the stand-in for the driver of CUDA, and a device of PyTorch in its memory."""
+    folder = tmp_path_factory.mktemp("device")
+    torch: Any = importlib.import_module("torch")
+    package = Path(torch.__file__).parent
+    shared = ["g++", "-std=c++20", "-O1", "-fPIC", "-shared"]
+    driver = [str(ROOT / "tests" / "interpose" / "cuda_stand_in.cpp"), "-Wl,-soname,libcuda.so.1"]
+    subprocess.run([*shared, *driver, "-o", str(folder / "libcuda.so.1")], check=True)
+    for_torch = [
+        *(f"-I{package / 'include' / part}" for part in ("", "torch/csrc/api/include")),
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        str(ROOT / "tests" / "e2e" / "torch_device.cpp"),
+        f"-L{package / 'lib'}",
+        f"-Wl,-rpath,{package / 'lib'}",
+        *("-ltorch_cpu", "-ltorch", "-lc10"),
+    ]
+    subprocess.run([*shared, *for_torch, "-o", str(folder / "torch_device.so")], check=True)
+    return folder

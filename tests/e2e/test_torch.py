@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e.torch_starting import PYTHON, build
 
-import torch
 from stretto.support.paths import find_command
 
 if TYPE_CHECKING:
@@ -80,26 +79,6 @@ def test_every_collective_is_right_by_forced_algorithms(
         seconds=SECONDS,
     )
     assert lines_of_right(output) == ranks
-
-
-@pytest.fixture(scope="session")
-def device(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the stand-in for the driver of CUDA, and a device of PyTorch in its memory."""
-    folder = tmp_path_factory.mktemp("device")
-    package = Path(torch.__file__).parent
-    shared = ["g++", "-std=c++20", "-O1", "-fPIC", "-shared"]
-    driver = [str(FOLDER.parent / "interpose" / "cuda_stand_in.cpp"), "-Wl,-soname,libcuda.so.1"]
-    subprocess.run([*shared, *driver, "-o", str(folder / "libcuda.so.1")], check=True)
-    for_torch = [
-        *(f"-I{package / 'include' / part}" for part in ("", "torch/csrc/api/include")),
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-        str(FOLDER / "torch_device.cpp"),
-        f"-L{package / 'lib'}",
-        f"-Wl,-rpath,{package / 'lib'}",
-        *("-ltorch_cpu", "-ltorch", "-lc10"),
-    ]
-    subprocess.run([*shared, *for_torch, "-o", str(folder / "torch_device.so")], check=True)
-    return folder
 
 
 @pytest.mark.parametrize("part", ["collectives", "streams", "training", "refused"])

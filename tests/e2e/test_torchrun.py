@@ -47,6 +47,26 @@ def test_every_collective_is_right(run_program: Run, quiet: dict[str, str], rank
     assert lines_of_right(output) == ranks
 
 
+@pytest.mark.parametrize(
+    ("part", "ranks"),
+    [
+        ("collectives", 2),
+        ("streams", 2),
+        *(
+            pytest.param(part, ranks, marks=pytest.mark.long)
+            for part, ranks in (("training", 2), ("refused", 2), ("collectives", 3), ("streams", 3))
+        ),
+    ],
+)
+def test_tensors_on_a_device(
+    run_program: Run, quiet: dict[str, str], device: Path, part: str, ranks: int
+) -> None:
+    """Connections carry host memory only, so messages between two ranks are staged, too."""
+    line = line_of(ranks, "torch_on_device.py", str(device), part)
+    output = run_program(line, {**quiet, "LD_LIBRARY_PATH": str(device)}, SECONDS)
+    assert lines_of_right(output) == ranks
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("words", "ranks"), [("torch_above.py", 3), ("torch_training.py bf16", 2)])
 def test_what_pytorch_builds_on_a_backend_works(

@@ -46,7 +46,8 @@ bool ask_library() {
 }  // namespace
 
 bool library_is_gpu_aware() {
-  static const bool is_aware = told ? *told : ask_library();
+  // Sockets read host memory only, whatever the user says of a library.
+  static const bool is_aware = mpi.has_library() && (told ? *told : ask_library());
   return is_aware;
 }
 
