@@ -93,13 +93,12 @@ void take_shared_memory(std::string_view name, std::string_view value, Settings&
                                  "it is ignored"});
 }
 
-/// 0, 1 (as usual), auto, or the bytes of the shortest message.
+/// 0, 1 (as usual), auto (as without a value), or the bytes of the shortest message.
 void take_connections(std::string_view name, std::string_view value, Settings& settings) {
-  const std::optional<std::uint64_t> bytes = parse_size(value);
-  settings.may_connect = value == "auto";
-  if (value.empty() || bytes == 0 || settings.may_connect) return;
-  if (bytes) {
-    settings.connections_from = *bytes == 1 ? Settings::usual_connections_from : *bytes;
+  if (value.empty() || value == "auto") return;
+  if (const std::optional<std::uint64_t> bytes = parse_size(value)) {
+    settings.may_connect = false;
+    if (*bytes > 0) settings.connections_from = *bytes == 1 ? Settings::usual_connections_from : *bytes;
     return;
   }
   settings.complaints.push_back({std::string(name),

@@ -48,7 +48,7 @@ struct Settings {
   /// library carries all.
   std::optional<std::size_t> connections_from;
   /// A job measures whether they are faster than the library, and from which length on.
-  bool may_connect = false;
+  bool may_connect = true;
   /// The library sends shorter ones faster: it needs no call of the system to find them.
   static constexpr std::size_t usual_connections_from = std::size_t{16} << 10;
   /// Connections from a rank to another one that share long messages; none: as many as the job finds useful.

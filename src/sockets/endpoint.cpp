@@ -175,7 +175,7 @@ Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, c
       inbox_(ranks),
       peers_(static_cast<std::size_t>(ranks)),
       others_(ranks - 1),
-      buffer_(std::size_t{64} << 10) {
+      buffer_(std::size_t{16} << 10) {
   door_ = std::make_unique<Door>(*this, std::move(listener), raise_limit_of_files());
   Live::all().add(*this);
 }

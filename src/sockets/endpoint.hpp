@@ -137,7 +137,8 @@ class Endpoint {
   Clock::time_point next_look_{};
   std::atomic<const char*> reason_{nullptr};
   std::atomic<const char*> failure_{nullptr};
-  std::vector<std::byte> buffer_;  // of whoever reads
+  /// Of whoever reads. What is here is copied once more, so it is short: of a long message the beginning.
+  std::vector<std::byte> buffer_;
 };
 
 }  // namespace stretto

@@ -34,8 +34,10 @@ FrameReader::Found FrameReader::read(const Socket& socket, FrameTaker& taker, st
         {{.iov_base = landing_.into, .iov_len = straight},
          {.iov_base = buffer_.data() + end_, .iov_len = buffer_.size() - end_}}};
     const bool goes_straight = straight > 0;
+    const bool uses_buffer = !goes_straight || straight == behind_;
+    const std::size_t asked = straight + (uses_buffer ? places[1].iov_len : 0);
     const ssize_t got = readv(socket.file(), goes_straight ? places.data() : &places[1],
-                              goes_straight && straight == behind_ ? 2 : 1);
+                              goes_straight && uses_buffer ? 2 : 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got <= 0) {
@@ -55,6 +57,8 @@ FrameReader::Found FrameReader::read(const Socket& socket, FrameTaker& taker, st
     if (!parse(taker)) return Found::fault;
     rest_bytes_ = end_ - begin_;
     std::memcpy(rest_.data(), buffer_.data() + begin_, rest_bytes_);
+    // No more had come. An end is told by the next call: the poller names the socket again.
+    if (static_cast<std::size_t>(got) < asked) break;
   }
   return taken > 0 ? Found::something : Found::nothing;
 }

@@ -39,7 +39,7 @@ std::size_t bytes_behind(const Frame& frame);
 class FrameReader {
  public:
   enum class Found { nothing, something, end, fault };
-  /// Reads what is there, but not much more than `most` bytes, and nothing after the taker has closed the
+  /// Reads what has come, but not much more than `most` bytes, and nothing after the taker has closed the
   /// socket. `fault`: what came is not allowed. Readers that never read at once may share a buffer, of 1 KiB
   /// or more.
   Found read(const Socket& socket, FrameTaker& taker, std::size_t most, std::span<std::byte> buffer);

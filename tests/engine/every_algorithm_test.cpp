@@ -431,6 +431,7 @@ class RecipeTest {
 void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
   const int p = size_of(comm);
   const auto ranks = static_cast<std::size_t>(p);
+  calls_so_far = 0;
   std::vector<int> labels;
   for (int rank = 0; rank < p; ++rank) labels.push_back(rank * rank / 7 % 5);
   const Topology flat = Topology::flat(p);

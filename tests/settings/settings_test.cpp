@@ -108,9 +108,11 @@ TEST(Settings, Connections) {
   EXPECT_EQ(from("64KiB"), std::size_t{65536});
   EXPECT_EQ(from("auto"), std::nullopt);
   EXPECT_TRUE(parse_settings("STRETTO_CONNECTIONS=auto").may_connect);
+  EXPECT_TRUE(parse_settings("").may_connect);
   EXPECT_FALSE(parse_settings("STRETTO_CONNECTIONS=1").may_connect);
+  EXPECT_FALSE(parse_settings("STRETTO_CONNECTIONS=0").may_connect);
   const Settings wrong = parse_settings("STRETTO_CONNECTIONS=on");
-  EXPECT_FALSE(wrong.may_connect);
+  EXPECT_TRUE(wrong.may_connect);
   EXPECT_EQ(wrong.connections_from, std::nullopt);
   ASSERT_EQ(wrong.complaints.size(), 1U);
   EXPECT_EQ(wrong.complaints[0].variable, "STRETTO_CONNECTIONS");

@@ -142,6 +142,7 @@ TEST(FrameReader, TellsTheEnd) {
   Notes notes([](const Frame& frame) { return frame.bytes; });
   FrameReader reader;
   std::vector<std::byte> buffer(1024);
+  EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::something);
   EXPECT_EQ(reader.read(pair.other, notes, 1000, buffer), FrameReader::Found::end);
   EXPECT_EQ(reader.error(), 0);
   ASSERT_EQ(notes.all.size(), 1);

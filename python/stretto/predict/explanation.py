@@ -86,7 +86,7 @@ class Explanation:
     @property
     def between(self) -> list[str]:
         """What carries messages between nodes, if a setting says so; a line each."""
-        setting = os.environ.get("STRETTO_CONNECTIONS", "0")
+        setting = os.environ.get("STRETTO_CONNECTIONS", "")
         if setting in {"", "0"} or not self.has_library or parse_topology(self.call.topology).nodes == 1:
             return []
         if setting == "auto":

@@ -67,6 +67,23 @@ std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank
   return own.at(static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(reached))));
 }
 
+std::string value_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+/// Returns the address of the interface that the user has named for the MPI library's own connections, if it
+/// is the name of one here. (A library takes other texts, too.)
+std::optional<Address> find_address_of_library() {
+  for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE"}) {
+    const std::string interfaces = value_of(variable);
+    std::string error;
+    if (interfaces.empty()) continue;
+    if (const auto own = find_own_address(interfaces, "", error)) return own;
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<Endpoint> listen(const Address& address, const SipKey& secret) {
   try {
     Address at = address;
@@ -140,10 +157,11 @@ std::string make_connections(MPI_Comm comm) {
   // Collective, so also where this rank has been told another interface.
   const std::optional<Address> common =
       find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
-  const char* const named = std::getenv("STRETTO_INTERFACE");
-  const std::string interfaces = named == nullptr ? "" : named;
+  const std::string interfaces = value_of("STRETTO_INTERFACE");
   std::string error;
-  const std::optional<Address> own = interfaces.empty() ? common : find_own_address(interfaces, "", error);
+  std::optional<Address> own =
+      interfaces.empty() ? find_address_of_library() : find_own_address(interfaces, "", error);
+  if (!own && interfaces.empty()) own = common;
   std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
   if (!all_agree(endpoint != nullptr, comm)) {
     return interfaces.empty() ? "the nodes have no network in common by which they reach rank 0"

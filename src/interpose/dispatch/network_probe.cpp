@@ -56,6 +56,7 @@ std::size_t longest_call(const Communicator& state) {
   if (state.topology().nodes > 1 && (are_connected() || may_connect(state)))
     most = std::max(most, 2 * stream_of_streams.call_bytes());
   for (const ProbeStep& step : probe_steps) most = std::max(most, step.call_bytes());
+  for (const ProbeStep& step : streams_by_connections) most = std::max(most, step.call_bytes());
   return most;
 }
 
@@ -210,22 +211,22 @@ double slowest(Communicator& state, const Buffers& buffers, std::size_t connecti
   return error == MPI_SUCCESS ? seconds : failed_call;
 }
 
-/// Returns the better one of some turns of two ways: a rank that another one keeps from its core says nothing
-/// about the network. A way that failed once has failed.
-std::array<double, 2> best_in_turns(const auto& measure_one, const auto& measure_other) {
-  constexpr int turns = 3;
+/// Returns the median of some turns of each of two ways. (The best one would say what a way can do by luck:
+/// caches make the same call twice as fast in some turns.) A way that failed once has failed.
+std::array<double, 2> median_in_turns(const auto& measure_one, const auto& measure_other) {
+  constexpr std::size_t turns = 5;
   constexpr double long_turn = 0.02;
-  std::array<double, 2> best{};
-  const auto keep = [](double& least, double seconds) {
-    const bool has_failed = std::max(least, seconds) >= failed_call;
-    least = has_failed ? failed_call : least == 0 ? seconds : std::min(least, seconds);
-  };
-  for (int turn = 0; turn < turns; ++turn) {
-    keep(best[0], measure_one());
-    keep(best[1], measure_other());
-    if (best[0] > long_turn) break;
+  std::array<std::vector<double>, 2> seconds;
+  while (seconds[1].size() < turns) {
+    seconds[0].push_back(measure_one());
+    seconds[1].push_back(measure_other());
+    if (seconds[0].front() > long_turn) break;
   }
-  return best;
+  const auto median = [](std::vector<double>& all) {
+    std::ranges::sort(all);
+    return all.back() >= failed_call ? failed_call : all[all.size() / 2];
+  };
+  return {median(seconds[0]), median(seconds[1])};
 }
 
 /// Measures how many connections to a rank are of use, and uses so many.
@@ -241,7 +242,7 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
     });
   };
   by(several);  // makes the connections
-  const auto [by_one, by_several] = best_in_turns([&] { return by(1); }, [&] { return by(several); });
+  const auto [by_one, by_several] = median_in_turns([&] { return by(1); }, [&] { return by(several); });
   int streams = streams_worth(by_one, several, by_several);
   if (streams > 1) {
     by(most);
@@ -267,9 +268,9 @@ std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Co
         return measurement.measure(streams_by_connections.at(i));
       });
     };
-    const auto best = best_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); });
-    by_library.at(i) = best[0];
-    by_connections.at(i) = best[1];
+    const auto median = median_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); });
+    by_library.at(i) = median[0];
+    by_connections.at(i) = median[1];
   }
   return connections_worth(by_library, by_connections);
 }

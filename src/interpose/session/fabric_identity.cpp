@@ -89,8 +89,9 @@ std::string network_settings() {
     }
   }
   if (session.settings.shared_memory_bytes == std::size_t{0}) found.emplace_back("STRETTO_SHM=0");
-  if (session.settings.connections_from) found.emplace_back("STRETTO_CONNECTIONS=1");
-  if (session.settings.may_connect) found.emplace_back("STRETTO_CONNECTIONS=auto");
+  if (!session.settings.may_connect) {
+    found.emplace_back(session.settings.connections_from ? "STRETTO_CONNECTIONS=1" : "STRETTO_CONNECTIONS=0");
+  }
   std::ranges::sort(found);
   std::string all;
   for (const std::string_view one : found) all += (all.empty() ? "" : " ") + std::string(one);

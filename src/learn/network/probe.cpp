@@ -77,7 +77,7 @@ namespace {
 
 Schedule make_schedule(const ProbeStep& step, const Topology& topology, int rank, bool with_sends,
                        bool with_receives) {
-  Schedule schedule(topology.ranks(), rank, 1);
+  Schedule schedule(topology.ranks(), rank, step.blocks());
   const Row row = row_of(step.level, topology, rank);
   const std::size_t ranks = row.ranks.size();
   if (ranks < 2) return schedule;
@@ -85,12 +85,14 @@ Schedule make_schedule(const ProbeStep& step, const Topology& topology, int rank
   const bool sends = !is_one_way || (row.place % 2 == 0 && row.place + 1 < ranks);
   const bool receives = !is_one_way || row.place % 2 == 1;
   const int previous = row.ranks[(row.place + ranks - 1) % ranks];
-  if (receives && with_receives && step.flow == Flow::reduced) {
-    schedule.recv_reduce(output(0), input(0), previous, Side::right);
-  } else if (receives && with_receives) {
-    schedule.recv(output(0), previous);
+  const int next = row.ranks[(row.place + 1) % ranks];
+  if (step.flow == Flow::reduced) {
+    schedule.recv_reduce(output(0), input(0), previous, Side::right).send(input(1), next).end_round();
+    schedule.recv(output(1), previous).send(output(0), next);
+    return schedule.end_round();
   }
-  if (sends && with_sends) schedule.send(input(0), row.ranks[(row.place + 1) % ranks]);
+  if (receives && with_receives) schedule.recv(output(0), previous);
+  if (sends && with_sends) schedule.send(input(0), next);
   return schedule.end_round();
 }
 
@@ -148,7 +150,7 @@ bool is_faster_than_tcp(const ProbeFigures& figures) {
 
 const std::array<ProbeStep, 2> streams_by_connections{
     {{.level = Level::network, .flow = Flow::reduced, .bytes = some, .messages = stream, .calls = 4},
-     {.level = Level::network, .flow = Flow::reduced, .bytes = many, .messages = stream, .calls = 3}}};
+     {.level = Level::network, .flow = Flow::reduced, .bytes = many, .messages = stream, .calls = 4}}};
 
 std::size_t connections_worth(const std::array<double, 2>& by_library,
                               const std::array<double, 2>& by_connections) {

@@ -18,7 +18,7 @@ namespace stretto {
 enum class Flow : std::uint8_t {
   around,   // each node sends to the next one and receives from the one before; likewise ranks inside a node
   one_way,  // every other one only sends, to the next one
-  reduced,  // as around, and each one adds what it receives to what it has, as in a reduction
+  reduced,  // as around, in two rounds: each one adds what it receives to what it has, and passes that on
 };
 
 /// A measurement: calls of a schedule of one round, in so many messages that are in flight at once.
@@ -31,7 +31,11 @@ struct ProbeStep {
   /// Only on links that are fast enough for it.
   bool is_for_fast_links = false;
 
-  [[nodiscard]] std::size_t call_bytes() const { return bytes * static_cast<std::size_t>(messages); }
+  /// A message of each round.
+  [[nodiscard]] int blocks() const { return flow == Flow::reduced ? 2 : 1; }
+  [[nodiscard]] std::size_t call_bytes() const {
+    return bytes * static_cast<std::size_t>(messages) * static_cast<std::size_t>(blocks());
+  }
 };
 
 inline constexpr std::size_t probe_messages = 8;
