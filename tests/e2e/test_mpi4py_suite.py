@@ -199,7 +199,8 @@ def run_suite(local_ranks: Callable[[str], LocalRanks], suite: Path) -> RunSuite
         program = [sys.executable, script, str(suite), str(folder), *modules]
         # Measured calls go another way than unmeasured ones; under the rule they are to go that other way.
         stats = None if not specs else folder / "stats.json"
-        topology = None if specs is None else TOPOLOGIES[name]
+        nodes = (settings or {}).get("STRETTO_TOPOLOGY", TOPOLOGIES[name])
+        topology = None if specs is None else nodes
         output = local_ranks(name).run(
             RANKS[name], program, specs=specs, topology=topology, stats=stats, settings=settings, seconds=240
         )
@@ -299,6 +300,26 @@ def test_non_blocking_passes_in_pieces(
     ran.check(FEWEST_NON_BLOCKING_TESTS[name], natively(name))
     calls = calls_by_spec(tmp_path / "stats.json", name)
     assert all(calls[spec] for spec in PIECES), calls
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("specs", [RINGS, TREES], ids=["rings", "trees"])
+@pytest.mark.parametrize("name", list(RANKS))
+def test_passes_with_connections_between_nodes(
+    run_suite: RunSuite,
+    natively: Callable[[str], set[str]],
+    tmp_path: Path,
+    name: str,
+    specs: Sequence[str],
+) -> None:
+    settings = {
+        "STRETTO_CONNECTIONS": "2",
+        "STRETTO_STREAMS": "2",
+        "STRETTO_TOPOLOGY": {"openmpi": "ppn=2+1", "mpich": "ppn=1+1"}[name],
+    }
+    ran = run_suite(name, ALL_MODULES, specs, tmp_path, settings)
+    ran.check(FEWEST_TESTS + FEWEST_NON_BLOCKING_TESTS[name], natively(name))
+    assert json.loads((tmp_path / "stats.json").read_text())["connections_from"] == 2
 
 
 @pytest.mark.long

@@ -141,8 +141,12 @@ TEST(Probe, SeveralConnectionsMustBeMuchFaster) {
 }
 
 TEST(Probe, ConnectionsMustBeFasterFromSomeLengthOn) {
-  const auto [shorter, longer] = streams_by_connections;
+  ProbeFigures figures{};
+  const auto [shorter, longer] = streams_by_connections(figures, 1);
   EXPECT_LT(shorter.bytes, longer.bytes);
+  EXPECT_LT(streams_by_connections(figures, 4)[1].messages, longer.messages);
+  figures.at(long_stream()) = 0.002;
+  EXPECT_LT(streams_by_connections(figures, 1)[1].messages, longer.messages);
   EXPECT_EQ(connections_worth({1, 10}, {0.5, 5}), shorter.bytes);
   EXPECT_EQ(connections_worth({1, 10}, {0.95, 5}), longer.bytes);
   EXPECT_EQ(connections_worth({1, 10}, {0.5, 9.5}), 0U);

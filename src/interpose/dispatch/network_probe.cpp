@@ -56,7 +56,6 @@ std::size_t longest_call(const Communicator& state) {
   if (state.topology().nodes > 1 && (are_connected() || may_connect(state)))
     most = std::max(most, 2 * stream_of_streams.call_bytes());
   for (const ProbeStep& step : probe_steps) most = std::max(most, step.call_bytes());
-  for (const ProbeStep& step : streams_by_connections) most = std::max(most, step.call_bytes());
   return most;
 }
 
@@ -139,9 +138,14 @@ class Measurement {
 
  private:
   ScheduleExecution make(const ProbeStep& step, Schedule schedule) const {
-    return {channel_pool().comm(), state_.peers(),
-            std::move(schedule),   {.segments = step.messages, .segment_bytes = 0, .window = step.messages},
-            Keep::nothing,         state_.neighbours()};
+    return {channel_pool().comm(),
+            state_.peers(),
+            std::move(schedule),
+            {.segments = step.messages,
+             .segment_bytes = 0,
+             .window = std::min(step.messages, static_cast<int>(probe_messages))},
+            Keep::nothing,
+            state_.neighbours()};
   }
   void start(ScheduleExecution& execution, const ProbeStep& step, const Passage& passage,
              std::size_t offset = 0) {
@@ -214,8 +218,8 @@ double slowest(Communicator& state, const Buffers& buffers, std::size_t connecti
 /// Returns the median of some turns of each of two ways. (The best one would say what a way can do by luck:
 /// caches make the same call twice as fast in some turns.) A way that failed once has failed.
 std::array<double, 2> median_in_turns(const auto& measure_one, const auto& measure_other) {
-  constexpr std::size_t turns = 5;
-  constexpr double long_turn = 0.02;
+  constexpr std::size_t turns = 3;
+  constexpr double long_turn = 0.03;
   std::array<std::vector<double>, 2> seconds;
   while (seconds[1].size() < turns) {
     seconds[0].push_back(measure_one());
@@ -254,19 +258,24 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
 
 /// Makes connections between the nodes, and measures from which length on they are faster than the library.
 /// Returns 0 if they are not. `streams`: how many of them are of use.
-std::size_t find_connections(Communicator& state, const Buffers& buffers, MPI_Comm comm, int& streams) {
+std::size_t find_connections(Communicator& state, const Buffers& short_buffers, const ProbeFigures& figures,
+                             MPI_Comm comm, int& streams) {
+  const auto steps = streams_by_connections(figures, state.topology().max_ppn);
+  const Buffers buffers(steps.back().call_bytes());
   {
     const BlockedScope elsewhere;
     if (!connect_nodes(comm)) return 0;
+    int has_memory = buffers.has_memory() ? 1 : 0;
+    const int error = mpi.Allreduce(mpi.in_place, &has_memory, 1, mpi.int_, mpi.min, comm);
+    if (error != MPI_SUCCESS || has_memory == 0) return 0;
   }
-  if (!session.settings.streams) streams = find_streams(state, buffers, comm);
+  if (!session.settings.streams) streams = find_streams(state, short_buffers, comm);
   std::array<double, 2> by_library{};
   std::array<double, 2> by_connections{};
-  for (std::size_t i = 0; i < streams_by_connections.size(); ++i) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto by = [&](std::size_t from) {
-      return slowest(state, buffers, from, comm, [&](Measurement& measurement) {
-        return measurement.measure(streams_by_connections.at(i));
-      });
+      return slowest(state, buffers, from, comm,
+                     [&](Measurement& measurement) { return measurement.measure(steps.at(i)); });
     };
     const auto median = median_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); });
     by_library.at(i) = median[0];
@@ -346,7 +355,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
     if (topology.nodes > 2) rates = compare_rates(received, topology, comm);
   } else {
     if (may_connect(state) && !is_faster_than_tcp(figures.steps)) {
-      found_from = find_connections(state, buffers, comm, streams);
+      found_from = find_connections(state, buffers, figures.steps, comm, streams);
       connections_from = found_from > 0 ? found_from : Passage::no_connections;
     } else if (are_connected() && !session.settings.streams) {
       streams = find_streams(state, buffers, comm);

@@ -148,9 +148,21 @@ bool is_faster_than_tcp(const ProbeFigures& figures) {
   return seconds > 0 && seconds < least_by_tcp;
 }
 
-const std::array<ProbeStep, 2> streams_by_connections{
-    {{.level = Level::network, .flow = Flow::reduced, .bytes = some, .messages = stream, .calls = 4},
-     {.level = Level::network, .flow = Flow::reduced, .bytes = many, .messages = stream, .calls = 4}}};
+namespace {
+constexpr std::array<std::size_t, 2> lengths_by_connections{some, many};
+}  // namespace
+
+std::array<ProbeStep, 2> streams_by_connections(const ProbeFigures& figures, int ppn) {
+  constexpr int most_messages = 32;
+  constexpr double quick = 0.8e-3;  // a long stream at some 2.5 Gbit/s
+  const bool is_quick = figures.at(long_stream()) < quick;
+  const int messages = is_quick ? std::max(most_messages / ppn, stream) : stream;
+  constexpr auto level = Level::network;
+  constexpr auto flow = Flow::reduced;
+  const auto [shorter, longer] = lengths_by_connections;
+  return {{{.level = level, .flow = flow, .bytes = shorter, .messages = stream, .calls = 4},
+           {.level = level, .flow = flow, .bytes = longer, .messages = messages, .calls = 2}}};
+}
 
 std::size_t connections_worth(const std::array<double, 2>& by_library,
                               const std::array<double, 2>& by_connections) {
@@ -160,7 +172,7 @@ std::size_t connections_worth(const std::array<double, 2>& by_library,
     const bool is_worth =
         by_connections.at(i - 1) > 0 && by_library.at(i - 1) > worth * by_connections.at(i - 1);
     if (!is_worth) break;
-    from = streams_by_connections.at(i - 1).bytes;
+    from = lengths_by_connections.at(i - 1);
   }
   return from;
 }

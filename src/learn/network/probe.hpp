@@ -77,9 +77,11 @@ extern const ProbeStep stream_of_streams;
 
 /// Whether messages between nodes take less time than by TCP on any network.
 [[nodiscard]] bool is_faster_than_tcp(const ProbeFigures& figures);
-/// The streams that show from which length on connections of Stretto's own carry messages faster than the MPI
-/// library, shortest first. Where the link is the limit, what else keeps the cores busy tells them apart.
-extern const std::array<ProbeStep, 2> streams_by_connections;
+/// The streams that show from which length of messages on connections of Stretto's own carry them faster than
+/// the MPI library, shortest first; of one of so many ranks on each node, on such links. The longer stream is
+/// more than a core's caches hold: what fits there takes one time or its double, as its memory happens to
+/// lie.
+[[nodiscard]] std::array<ProbeStep, 2> streams_by_connections(const ProbeFigures& figures, int ppn);
 /// Returns that length, from the seconds of each stream; 0: they are not faster.
 [[nodiscard]] std::size_t connections_worth(const std::array<double, 2>& by_library,
                                             const std::array<double, 2>& by_connections);

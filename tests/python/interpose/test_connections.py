@@ -81,7 +81,7 @@ def test_threads_measure_on_communicators_of_their_own(mpi: Runner, tmp_path: Pa
 def test_a_job_measures_and_the_next_ones_know(mpi: Runner, tmp_path: Path, interface: str) -> None:
     program = ["bash", "-c", f"exec {mpi.compiled('guarded.cpp', '-pthread')} usual 2>&1"]
     file = tmp_path / "fabric.json"
-    variables = {"STRETTO_FABRIC": str(file), "STRETTO_CONNECTIONS": "auto", "STRETTO_TABLE": "none"}
+    variables = {"STRETTO_FABRIC": str(file), "STRETTO_TABLE": "none"}
     variables |= {"STRETTO_STATS": str(tmp_path / "stats.json"), "STRETTO_INTERFACE": interface}
     reaches = interface == "eth0"
     with Lab.temporary(Links.even(2, "8gbit"), name=f"stretto-test{os.getpid()}-auto") as lab:
