@@ -149,7 +149,9 @@ TEST(Probe, ConnectionsMustBeFasterFromSomeLengthOn) {
   EXPECT_LT(streams_by_connections(figures, 1)[1].messages, longer.messages);
   EXPECT_EQ(connections_worth({1, 10}, {0.5, 5}), shorter.bytes);
   EXPECT_EQ(connections_worth({1, 10}, {0.95, 5}), longer.bytes);
-  EXPECT_EQ(connections_worth({1, 10}, {0.5, 9.5}), 0U);
+  EXPECT_EQ(connections_worth({1, 10}, {0.5, 10.2}), shorter.bytes);
+  EXPECT_EQ(connections_worth({1, 10}, {0.5, 11}), 0U);
+  EXPECT_EQ(connections_worth({1, 10}, {1.2, 5}), longer.bytes);
   EXPECT_EQ(connections_worth({1, 10}, {1, 10}), 0U);
   EXPECT_EQ(connections_worth({1, 10}, {0, 0}), 0U);
   EXPECT_EQ(connections_worth({0, 0}, {1, 10}), 0U);

@@ -167,12 +167,13 @@ std::array<ProbeStep, 2> streams_by_connections(const ProbeFigures& figures, int
 std::size_t connections_worth(const std::array<double, 2>& by_library,
                               const std::array<double, 2>& by_connections) {
   constexpr double worth = 1.1;
+  constexpr double as_fast = 0.95;
   std::size_t from = 0;
   for (std::size_t i = by_library.size(); i > 0; --i) {
-    const bool is_worth =
-        by_connections.at(i - 1) > 0 && by_library.at(i - 1) > worth * by_connections.at(i - 1);
-    if (!is_worth) break;
-    from = lengths_by_connections.at(i - 1);
+    const double seconds = by_connections.at(i - 1);
+    const double gain = seconds > 0 ? by_library.at(i - 1) / seconds : 0;
+    if (gain < as_fast) break;
+    if (gain > worth) from = lengths_by_connections.at(i - 1);
   }
   return from;
 }

@@ -82,7 +82,8 @@ extern const ProbeStep stream_of_streams;
 /// more than a core's caches hold: what fits there takes one time or its double, as its memory happens to
 /// lie.
 [[nodiscard]] std::array<ProbeStep, 2> streams_by_connections(const ProbeFigures& figures, int ppn);
-/// Returns that length, from the seconds of each stream; 0: they are not faster.
+/// Returns that length, from the seconds of each stream: they are faster there, and longer messages take no
+/// longer. 0: there is none.
 [[nodiscard]] std::size_t connections_worth(const std::array<double, 2>& by_library,
                                             const std::array<double, 2>& by_connections);
 
