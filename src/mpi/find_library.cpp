@@ -102,6 +102,7 @@ std::optional<Library> library_of(const void* function) {
 
 void* library = nullptr;  // of dlopen, once it is found
 bool is_certain = false;  // that the program calls it
+bool was_looked_for = false;
 
 }  // namespace
 
@@ -125,7 +126,14 @@ void* any_mpi_symbol(const char* name) {
   return found ? dlsym(found->handle.get(), name) : nullptr;
 }
 
+std::string find_passed_by() {
+  if (was_looked_for) return {};
+  const std::optional<Library> found = find_library();
+  return found && is_initialized(found->handle.get()) ? found->path : "";
+}
+
 std::string load_mpi(const void* function) {
+  was_looked_for = true;
   if (!mpi.has_library()) return {};
   // A process may load several, and only one of them is initialized.
   is_certain = is_certain || is_initialized(library);

@@ -146,6 +146,10 @@ RawHandle to_raw(Handle handle) {
 /// process may have several libraries.
 std::string load_mpi(const void* function = nullptr);
 
+/// Returns the path of the MPI library that the program has initialized if none of the calls came by, so that
+/// load_mpi() was never called; an empty text if there is none.
+std::string find_passed_by();
+
 /// What stands between the core and one interface (src/faces): fills in `mpi`, whose functions it finds by
 /// find("PMPI_Isend") and the like. Returns the name of a function that the library lacks; nullptr if it
 /// lacks none.

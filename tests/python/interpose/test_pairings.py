@@ -178,6 +178,16 @@ def test_a_library_that_is_opened_late(target: Library, programs: Programs) -> N
     check(run(target, [str(programs.opener()), str(programs.of(target.abi, module=True))]))
 
 
+@every_library
+def test_calls_that_pass_by_are_told(target: Library, programs: Programs) -> None:
+    module = programs.of(target.abi, module=True)
+    ran = run(target, [str(programs.opener()), "--deepbind", str(module)])
+    assert ran.code == 0, ran.output
+    (line,) = ran.lines
+    assert "came by Stretto: it was opened with RTLD_DEEPBIND" in line
+    assert target.soname.split(".so")[0] in line
+
+
 @pytest.mark.parametrize(
     ("target", "other"),
     [
