@@ -2,6 +2,7 @@
 #include "interpose/communicators/connect_nodes.hpp"
 
 #include <arpa/inet.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -65,6 +66,17 @@ std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank
   const int error = mpi.Allreduce(mpi.in_place, &reached, 1, mpi.int_, mpi.band, comm);
   if (error != MPI_SUCCESS || reached == 0) return std::nullopt;
   return own.at(static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(reached))));
+}
+
+/// Whether this rank may have connections to and from all ranks of the other nodes. (Not all calls need them,
+/// but one that gets none ends the job.)
+bool has_files_for_all() {
+  constexpr int of_program = 64;
+  const Topology& topology = session.topology;
+  const int others = topology.ranks() - topology.ppn(topology.node(session.world_rank));
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         limit.rlim_max >= static_cast<rlim_t>(2 * others + of_program);
 }
 
 std::string value_of(const char* variable) {
@@ -154,6 +166,8 @@ std::string make_connections(MPI_Comm comm) {
     std::ranges::copy(here, beginning.of_rank_0.begin());
   }
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
+  if (!all_agree(has_files_for_all(), comm))
+    return "a rank may have too few files open for connections to all other nodes (ulimit -Hn)";
   // Collective, so also where this rank has been told another interface.
   const std::optional<Address> common =
       find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);

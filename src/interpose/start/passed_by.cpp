@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preload is looked past where a library is opened with RTLD_DEEPBIND, and where functions are looked up by
-// dlsym in a handle. Then nothing of Stretto runs but what is here, at both ends of the process.
-#include <unistd.h>
-
+// dlsym in a handle. Then nothing of Stretto runs but what is here, at the end of the process.
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -14,24 +14,32 @@
 namespace stretto {
 namespace {
 
-pid_t process = 0;
-
 std::string_view value_of(const char* variable) {
   const char* const value = std::getenv(variable);
   return value == nullptr ? "" : value;
 }
 
-__attribute__((constructor)) void note_process() {
-  process = getpid();
+/// Whether this process was forked and has started no program: it has initialized nothing itself.
+bool is_forked() {
+  constexpr unsigned long forked_and_no_exec = 0x40;  // PF_FORKNOEXEC of Linux
+  constexpr int words_before_flags = 6;               // behind the name, which ends with the last bracket
+  std::ifstream file("/proc/self/stat");
+  std::string text;
+  std::getline(file, text);
+  std::istringstream words(text.substr(text.rfind(')') + 1));
+  std::string word;
+  for (int i = 0; i < words_before_flags; ++i) words >> word;
+  unsigned long flags = 0;
+  return words >> flags && (flags & forked_and_no_exec) != 0;
 }
 
-/// A child by fork has initialized nothing itself. Where Stretto is not preloaded, nobody expects anything.
+/// Where Stretto is not preloaded, nobody expects anything. It uses nothing that a destructor may have ended.
 __attribute__((destructor)) void tell_of_calls_that_passed_by() {
-  if (getpid() != process || value_of("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
+  if (value_of("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
       value_of("LD_PRELOAD").find("libstretto") == std::string_view::npos)
     return;
   const std::string path = find_passed_by();
-  if (path.empty()) return;
+  if (path.empty() || is_forked()) return;
   complain(
       "none of the calls of " + path +
       " came by Stretto: it was opened with RTLD_DEEPBIND, or its functions were looked up in it by dlsym; "

@@ -142,7 +142,7 @@ int streams_worth(double by_one, int several, double by_several) {
 }
 
 bool is_faster_than_tcp(const ProbeFigures& figures) {
-  constexpr double least_by_tcp = 8e-6;
+  constexpr double least_by_tcp = 4e-6;
   const double seconds = figures.at(
       first_between_nodes([](const ProbeStep& step) { return step.bytes == tiny && step.messages == 1; }));
   return seconds > 0 && seconds < least_by_tcp;

@@ -61,6 +61,15 @@ def test_an_interface_that_is_none(mpi: Runner) -> None:
     assert ran.lines == [line]
 
 
+def test_too_few_files_for_all_connections(mpi: Runner) -> None:
+    program = ["bash", "-c", f"ulimit -n 65; exec {mpi.compiled('probe.cpp')}"]
+    ran = mpi.run(program, more={**TWO_NODES, "STRETTO_CONNECTIONS": "1"})
+    assert ran.right, ran.output
+    (line,) = ran.lines
+    assert "a rank may have too few files open" in line
+    assert line.endswith(CARRIES)
+
+
 # MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 def test_threads_measure_on_communicators_of_their_own(mpi: Runner, tmp_path: Path) -> None:
