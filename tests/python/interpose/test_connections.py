@@ -95,21 +95,25 @@ def test_a_job_measures_and_the_next_ones_know(mpi: Runner, tmp_path: Path, inte
     reaches = interface == "eth0"
     with Lab.temporary(Links.even(2, "8gbit"), name=f"stretto-test{os.getpid()}-auto") as lab:
 
-        def run() -> None:
+        def run() -> str:
             job = Job(program, stretto=True, variables=variables)
             with jobs.start(lab, installs.find_install(mpi.abi), job, stdout=subprocess.PIPE) as process:
                 output, _ = process.communicate(timeout=120)
             assert process.returncode == 0, output
             assert "right" in output.splitlines()
-            assert output.count("stretto:") == (0 if reaches else 1), output
-            assert reaches or UNREACHED in output
+            return output
 
-        run()
+        # On a machine where others compute, links look slow, and connections are not tried.
+        assert run().count("stretto:") <= (0 if reaches else 1)
         known = json.loads(file.read_text())
         assert statistics(tmp_path).get("connections_from") == known["measured"].get("connections_from")
-        known["measured"]["connections_from"] = 20000
+        # Measured again would be what was found on a busy machine, and where calls take another time now.
+        known["measured"] |= {"connections_from": 20000, "busy": 0.01}
+        known["decisions"] = []
         file.write_text(json.dumps(known))
-        run()
+        output = run()
+        assert output.count("stretto:") == (0 if reaches else 1), output
+        assert reaches or UNREACHED in output
         assert statistics(tmp_path).get("connections_from") == (20000 if reaches else None)
 
 
