@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -16,7 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "../../tests/interpose/library.hpp"
+#include "measured.hpp"
 #include "sockets/address.hpp"
 #include "sockets/socket.hpp"
 
@@ -76,22 +75,6 @@ class Connection {
 
   Socket socket_;
 };
-
-double quantile(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-/// Returns the seconds of the slowest rank.
-double time_of(const auto& work) {
-  LIBRARY(PMPI_Barrier)(MPI_COMM_WORLD);
-  const double began = MPI_Wtime();
-  work();
-  const double own = MPI_Wtime() - began;
-  double slowest = 0;
-  LIBRARY(PMPI_Allreduce)(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return slowest;
-}
 
 void measure(const Connection& connection, int rank, std::size_t bytes, int calls_before, int turns) {
   const std::vector<float> in(bytes / sizeof(float), 1);

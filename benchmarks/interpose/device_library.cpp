@@ -4,27 +4,20 @@
 // Results of both are checked. Prints medians of the slowest rank, and quartiles of the ratios; above 1,
 // Stretto is faster. Run it under the preload:
 //   mpirun -n 4 -x LD_PRELOAD=.../libstretto.so device-library-openmpi DRIVER [calls before [turns]]
-// The driver is libcuda.so.1 for a GPU's, which all ranks share, or the stand-in's path, whose memory a
-// library on host memory can read, too.
+// The driver is libcuda.so.1; all ranks share its first GPU. A library that takes host memory only crashes.
 #include <dlfcn.h>
 #include <mpi.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "../../tests/device_memory.hpp"
-#include "../../tests/interpose/library.hpp"
+#include "measured.hpp"
 
 namespace {
 
 using Function = int (*)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
-
-double quantile(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
 
 class Message {
  public:
@@ -39,15 +32,9 @@ class Message {
     in_.put(host_.data());
   }
 
-  /// Returns the seconds of the slowest rank.
-  double time_of(Function function) const {
-    LIBRARY(PMPI_Barrier)(MPI_COMM_WORLD);
-    const double began = MPI_Wtime();
-    function(in_.address(), out_.address(), count_, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    const double own = MPI_Wtime() - began;
-    double slowest = 0;
-    LIBRARY(PMPI_Allreduce)(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
+  double time_by(Function function) const {
+    return time_of(
+        [&] { function(in_.address(), out_.address(), count_, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
   }
 
   /// Ends the job if the last result is wrong.
@@ -62,14 +49,14 @@ class Message {
   }
 
   void measure(int calls_before, int turns) {
-    for (int call = 0; call < calls_before; ++call) time_of(MPI_Allreduce);
+    for (int call = 0; call < calls_before; ++call) time_by(MPI_Allreduce);
     std::vector<double> with;
     std::vector<double> without;
     std::vector<double> ratios;
     for (int turn = 0; turn < turns; ++turn) {
-      without.push_back(time_of(LIBRARY(PMPI_Allreduce)));
+      without.push_back(time_by(LIBRARY(PMPI_Allreduce)));
       check();
-      with.push_back(time_of(MPI_Allreduce));
+      with.push_back(time_by(MPI_Allreduce));
       check();
       ratios.push_back(without.back() / with.back());
     }

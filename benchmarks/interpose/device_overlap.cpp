@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "../../tests/device_memory.hpp"
+#include "measured.hpp"
 
 namespace {
 
@@ -40,25 +41,9 @@ Function find(void* library, const char* name) {
 struct Measured {
   std::vector<double> seconds;
 
-  [[nodiscard]] double quantile(double share) const {
-    std::vector<double> sorted = seconds;
-    std::ranges::sort(sorted);
-    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
-  }
+  [[nodiscard]] double quantile(double share) const { return ::quantile(seconds, share); }
   [[nodiscard]] double median() const { return quantile(0.5); }
 };
-
-/// Returns the seconds of the slowest rank.
-template <typename Work>
-double time_of(const Work& work) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double began = MPI_Wtime();
-  work();
-  const double own = MPI_Wtime() - began;
-  double slowest = 0;
-  MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return slowest;
-}
 
 /// The buffers of an allreduce, in host and in device memory.
 class Allreduce {

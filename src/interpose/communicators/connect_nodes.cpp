@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "sockets/address.hpp"
+#include "text/environment.hpp"
 #include "threads/clock.hpp"
 #include "threads/immortal.hpp"
 #include "topology/boot_id.hpp"
@@ -79,16 +79,11 @@ bool has_files_for_all() {
          limit.rlim_max >= static_cast<rlim_t>(2 * others + of_program);
 }
 
-std::string value_of(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
 /// Returns the address of the interface that the user has named for the MPI library's own connections, if it
 /// is the name of one here. (A library takes other texts, too.)
 std::optional<Address> find_address_of_library() {
   for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE"}) {
-    const std::string interfaces = value_of(variable);
+    const std::string interfaces = environment(variable);
     std::string error;
     if (interfaces.empty()) continue;
     if (const auto own = find_own_address(interfaces, "", error)) return own;
@@ -171,7 +166,7 @@ std::string make_connections(MPI_Comm comm) {
   // Collective, so also where this rank has been told another interface.
   const std::optional<Address> common =
       find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
-  const std::string interfaces = value_of("STRETTO_INTERFACE");
+  const std::string interfaces = environment("STRETTO_INTERFACE");
   std::string error;
   std::optional<Address> own =
       interfaces.empty() ? find_address_of_library() : find_own_address(interfaces, "", error);

@@ -260,11 +260,14 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
 /// Returns 0 if they are not. `streams`: how many of them are of use.
 std::size_t find_connections(Communicator& state, const Buffers& short_buffers, const ProbeFigures& figures,
                              MPI_Comm comm, int& streams) {
+  {
+    const BlockedScope elsewhere;
+    if (!connect_nodes(comm)) return 0;
+  }
   const auto steps = streams_by_connections(figures, state.topology().max_ppn);
   const Buffers buffers(steps.back().call_bytes());
   {
     const BlockedScope elsewhere;
-    if (!connect_nodes(comm)) return 0;
     int has_memory = buffers.has_memory() ? 1 : 0;
     const int error = mpi.Allreduce(mpi.in_place, &has_memory, 1, mpi.int_, mpi.min, comm);
     if (error != MPI_SUCCESS || has_memory == 0) return 0;

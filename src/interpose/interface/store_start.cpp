@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "interpose/start/begin_session.hpp"
 #include "mpi/own_network.hpp"
 #include "sockets/address.hpp"
+#include "text/environment.hpp"
 #include "threads/clock.hpp"
 #include "threads/immortal.hpp"
 
@@ -55,15 +55,10 @@ std::span<std::byte> bytes_of(Value& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 /// Of a name with commas between its parts, as gloo takes it, the first that is there counts.
 std::string named_interfaces() {
-  const std::string own = variable("STRETTO_INTERFACE");
-  return own.empty() ? variable("GLOO_SOCKET_IFNAME") : own;
+  const std::string own = environment("STRETTO_INTERFACE");
+  return own.empty() ? environment("GLOO_SOCKET_IFNAME") : own;
 }
 
 std::string address_key(int rank) {

@@ -32,6 +32,7 @@
 #include "interpose/start/shared_settings.hpp"
 #include "interpose/start/start_exchange.hpp"
 #include "sockets/endpoint.hpp"
+#include "text/environment.hpp"
 #include "threads/backoff.hpp"
 
 namespace stretto {
@@ -82,9 +83,7 @@ void remark_on_launcher(int ranks) {
 
 /// Returns the limit from this rank's own environment.
 double start_limit() {
-  const char* value = std::getenv("STRETTO_START_LIMIT");
-  return parse_settings(std::string("STRETTO_START_LIMIT=") + (value == nullptr ? "" : value))
-      .start_limit_seconds;
+  return parse_settings("STRETTO_START_LIMIT=" + environment("STRETTO_START_LIMIT")).start_limit_seconds;
 }
 
 /// What all ranks must have is tried before they tell each other what they have.

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preload is looked past where a library is opened with RTLD_DEEPBIND, and where functions are looked up by
 // dlsym in a handle. Then nothing of Stretto runs but what is here, at the end of the process.
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <string_view>
 
 #include "interpose/session/session.hpp"
 #include "interpose/start/launcher.hpp"
 #include "mpi/mpi.hpp"
+#include "text/environment.hpp"
 
 namespace stretto {
 namespace {
-
-std::string_view value_of(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
 
 /// Whether this process was forked and has started no program: it has initialized nothing itself.
 bool is_forked() {
@@ -35,8 +29,8 @@ bool is_forked() {
 
 /// Where Stretto is not preloaded, nobody expects anything. It uses nothing that a destructor may have ended.
 __attribute__((destructor)) void tell_of_calls_that_passed_by() {
-  if (value_of("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
-      value_of("LD_PRELOAD").find("libstretto") == std::string_view::npos)
+  if (environment("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
+      environment("LD_PRELOAD").find("libstretto") == std::string::npos)
     return;
   const std::string path = find_passed_by();
   if (path.empty() || is_forked()) return;

@@ -139,8 +139,6 @@ bool Work::is_complete() const {
 /// again; after the group's timeout the work is abandoned.
 bool Work::wait(std::chrono::milliseconds timeout) {
   if (!has_ended()) wait_until_ended(timeout);
-  // Python would end this thread inside of C++, which ends the process by an abort.
-  if (!MayCallMpi()) sleep_until_process_ends();
   complete_future();
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
   return true;
@@ -168,6 +166,8 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
       sleep_until_ended(std::chrono::microseconds(100));  // another thread may be about to end it
     }
   }
+  // Python would end this thread inside of C++, which ends the process by an abort.
+  if (!MayCallMpi()) sleep_until_process_ends();
   if (Clock::now() - came >= Core::least) core.begin();
 }
 
