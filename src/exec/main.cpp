@@ -136,6 +136,8 @@ void preload(const Target& target) {
       obstacle = "libstretto.so is not there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
     } else {
       set("LD_PRELOAD", preload_value(library, std::getenv("LD_PRELOAD")));
+      const std::string auditors = audit_value(library, std::getenv("LD_AUDIT"));
+      if (!auditors.empty()) set("LD_AUDIT", auditors);
       set("ASAN_OPTIONS", sanitizer_options(std::getenv("ASAN_OPTIONS")));
     }
   }

@@ -13,6 +13,7 @@ namespace stretto {
 namespace {
 
 constexpr std::string_view library_name = "/libstretto.so";
+constexpr std::string_view auditor_name = "/libstretto-audit.so";
 
 bool holds_library(const std::string& folder) {
   return access((folder + std::string(library_name)).c_str(), R_OK) == 0;
@@ -75,6 +76,14 @@ std::string preload_value(const std::string& library, const char* existing) {
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
   return front + library + behind;
+}
+
+std::string audit_value(const std::string& library, const char* existing) {
+  const std::string auditor = library.substr(0, library.rfind('/')) + std::string(auditor_name);
+  std::string value = existing == nullptr ? "" : existing;
+  if (access(auditor.c_str(), R_OK) != 0 || (":" + value + ":").find(":" + auditor + ":") != std::string::npos)
+    return value;
+  return value + (value.empty() ? "" : ":") + auditor;
 }
 
 std::string sanitizer_options(const char* existing) {

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from stretto.launch.run import audit_value
 from stretto.support.paths import library
 
 ROOT = Path(__file__).parent.parent.parent
@@ -80,7 +81,8 @@ class Runner:
         preloads = f"{preload or library()}:{os.environ['LD_PRELOAD']}"
         # What one job finds out must not change what the next one does, unless a test says so.
         # And the first calls on any communicator are Stretto's.
-        values = {"LD_PRELOAD": preloads, "STRETTO_FABRIC": "none", "_STRETTO_YOUTH": "0", **settings}
+        auditor = audit_value(library(), "")
+        values = {"LD_PRELOAD": preloads, "LD_AUDIT": auditor, "STRETTO_FABRIC": "none", "_STRETTO_YOUTH": "0", **settings}
         values |= more or {}
         argv = [*under, f"mpirun.{self.abi}"]
         if self.abi == "openmpi":

@@ -55,10 +55,19 @@ def preload_value(library: Path, existing: str) -> str:
 
 def preload_variables(library: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that put the library under a program, beside what the environment preloads."""
+    auditors = audit_value(library, environment.get("LD_AUDIT", ""))
     return {
         "LD_PRELOAD": preload_value(library, environment.get("LD_PRELOAD", "")),
+        **({"LD_AUDIT": auditors} if auditors else {}),
         _SANITIZER_OPTIONS: in_any_order(environment.get(_SANITIZER_OPTIONS, "")),
     }
+
+
+def audit_value(library: Path, existing: str) -> str:
+    """The value of LD_AUDIT: what audits already, then what brings calls to the library past a preload."""
+    auditor = library.with_name("libstretto-audit.so")
+    known = [entry for entry in existing.split(":") if entry not in ("", str(auditor))]
+    return ":".join([*known, str(auditor)] if auditor.exists() else known)
 
 
 def in_any_order(options: str) -> str:
@@ -161,16 +170,17 @@ def rewrite(flavor: Flavor, arguments: Sequence[str], variables: Mapping[str, st
 
 
 def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
-    """Raise StrettoError if the user's options set LD_PRELOAD, since one of two settings would be lost."""
+    """Raise StrettoError if the user's options set what Stretto sets, since one of two would be lost."""
     for option, value in itertools.pairwise(arguments):
+        name, equals, _ = value.partition("=")
         if flavor.abi == "openmpi":
-            clash = option in ("-x", "--x") and value.startswith("LD_PRELOAD=")
+            clash = option in ("-x", "--x") and bool(equals)
         else:
-            clash = option in ("-genv", "-env") and value == "LD_PRELOAD"
-        if clash:
+            clash = option in ("-genv", "-env")
+        if clash and name in ("LD_PRELOAD", "LD_AUDIT"):
             raise StrettoError(
-                f"the launcher's own {option} {value} would clash with Stretto's LD_PRELOAD; set LD_PRELOAD "
-                f"in the environment instead, Stretto keeps what is there"
+                f"the launcher's own {option} {value} would clash with Stretto's {name}; set {name} in the "
+                f"environment instead, Stretto keeps what is there"
             )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stretto.launch import mpi
-from stretto.launch.run import rank_options
+from stretto.launch.run import audit_value, rank_options
 from stretto.support.paths import library
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +40,9 @@ class Library:
     def path(self) -> Path:
         """The library's file."""
         install = mpi.find_install(self.install)
-        found = mpi.find_library_below(install.launcher.prefix, self.soname)
+        # Debian's MPICH has another name.
+        name = "libmpich.so.12" if self.install == "mpich" else self.soname
+        found = mpi.find_library_below(install.launcher.prefix, name)
         assert found is not None
         return found
 
@@ -82,11 +84,28 @@ class Programs:
             subprocess.run(["cc", PROGRAMS / "opens_late.c", "-o", out, "-ldl"], check=True)
         return out
 
+    def by_handle(self, abi: str) -> Path:
+        """A program that opens the library and looks up each function in it."""
+        out = self.folder / f"by-handle-{abi}"
+        self._build(self.compiler(abi), PROGRAMS / "by_handle.c", out, "-Wl,--as-needed")
+        return out
+
+    def translated(self, abi: str) -> tuple[Path, Path]:
+        """A program of a library that translates, and this library's wrapper of an MPI library."""
+        source = PROGRAMS / "translator.c"
+        wrapper = self.folder / f"wrapper-{abi}.so"
+        self._build(self.compiler(abi), source, wrapper, "-DWRAPPER", "-shared", "-fPIC")
+        translator = self.folder / "libtranslator.so"
+        self._build("cc", source, translator, "-DLIBRARY", "-shared", "-fPIC")
+        program = self.folder / "translated"
+        self._build("cc", source, program, str(translator), f"-Wl,-rpath,{self.folder}")
+        return program, wrapper
+
     def bound_at_once(self, abi: str) -> Path:
         """A program with a library that needs functions with large counts as soon as it is loaded."""
         out = self.folder / f"bound-{abi}"
         if not out.exists():
-            compiler = "mpicc.mpich" if abi == "mpich" else str(self.standard_compiler("mpicc_abi"))
+            compiler = self.compiler(abi)
             call = "return MPI_Allreduce_c(in, out, 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD);"
             body = f"#include <mpi.h>\nint sum(const int* in, int* out) {{ {call} }}\n"
             parts = ["-shared", "-fPIC", "-Wl,-z,now", "-Wl,--enable-new-dtags"]
@@ -99,10 +118,20 @@ class Programs:
             self._compile(compiler, body, out, str(self.folder / f"libsum-{abi}.so"), *rpath)
         return out
 
+    def compiler(self, abi: str) -> str:
+        """The C compiler wrapper of a binary interface."""
+        return str(self.standard_compiler("mpicc_abi")) if abi == "abi" else f"mpicc.{abi}"
+
     @staticmethod
     def standard_compiler(name: str) -> Path:
         """A compiler wrapper for the standard ABI."""
         return mpi.find_install("mpich5").launcher.path.with_name(name)
+
+    @staticmethod
+    def _build(compiler: str, source: Path, out: Path, *options: str) -> None:
+        if not out.exists():
+            command = [compiler, source, "-o", out, *options, "-Wl,--enable-new-dtags", "-ldl"]
+            subprocess.run(command, check=True, capture_output=True)
 
     def _compile(self, compiler: str, body: str, out: Path, *options: str) -> None:
         source = self.folder / f"{out.name}.c"
@@ -132,11 +161,12 @@ class Ran:
         return "by Stretto and 0 by" in self.output
 
 
-def run(target: Library, program: Sequence[str]) -> Ran:
-    """Runs the program on two ranks with Stretto preloaded."""
+def run(target: Library, program: Sequence[str], *, audited: bool = True) -> Ran:
+    """Runs the program on two ranks with Stretto preloaded. `audited`: as `stretto run` does it."""
     install = mpi.find_install(target.install)
     variables = {
         "LD_PRELOAD": f"{library()}:{os.environ['LD_PRELOAD']}",
+        **({"LD_AUDIT": audit_value(library(), "")} if audited else {}),
         "STRETTO_SUMMARY": "1",
         "STRETTO_ALLREDUCE": "ring",
         "STRETTO_BCAST": "chain",
@@ -179,9 +209,32 @@ def test_a_library_that_is_opened_late(target: Library, programs: Programs) -> N
 
 
 @every_library
+def test_what_is_bound_to_its_own_libraries(target: Library, programs: Programs) -> None:
+    """RTLD_DEEPBIND, past a preload."""
+    check(run(target, [str(programs.opener()), "--deepbind", str(programs.of(target.abi, module=True))]))
+
+
+@every_library
+@pytest.mark.parametrize("opened", ["local", "global", "deepbind"])
+def test_functions_that_are_looked_up_in_the_library(
+    target: Library, opened: str, programs: Programs
+) -> None:
+    ran = run(target, [str(programs.by_handle(target.abi)), str(target.path()), opened])
+    check(ran)
+
+
+@every_library
+def test_a_library_that_translates(target: Library, programs: Programs) -> None:
+    """What the program calls is not Stretto's, what the translator calls in the MPI library is."""
+    program, wrapper = programs.translated(target.abi)
+    check(run(target, ["env", f"TRANSLATOR_WRAPPER={wrapper}", str(program)]))
+
+
+@every_library
 def test_calls_that_pass_by_are_told(target: Library, programs: Programs) -> None:
+    """As with a linker whose audit would slow calls down (glibc before 2.35)."""
     module = programs.of(target.abi, module=True)
-    ran = run(target, [str(programs.opener()), "--deepbind", str(module)])
+    ran = run(target, [str(programs.opener()), "--deepbind", str(module)], audited=False)
     assert ran.code == 0, ran.output
     (line,) = ran.lines
     assert "came by Stretto: it was opened with RTLD_DEEPBIND" in line

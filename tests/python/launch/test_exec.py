@@ -120,6 +120,13 @@ def test_what_is_preloaded_already_stays_in_front() -> None:
     assert line == f"LD_PRELOAD=./libmine.so:/libmpiP.so:{library()}:/x/libmpi.so.40:/x/libstretto.so"
 
 
+def test_what_audits_already_stays_in_front() -> None:
+    auditor = library().with_name("libstretto-audit.so")
+    for existing in ("", "/a.so", f"/a.so:{auditor}"):
+        ran = run([STRETTO, "exec", "sh", "-c", "echo $LD_AUDIT"], LD_AUDIT=existing)
+        assert ran.stdout == (f"/a.so:{auditor}\n" if existing else f"{auditor}\n")
+
+
 @pytest.mark.parametrize("by", ["run", "exec"])
 def test_a_tool_sees_each_call_once(mpi: Runner, by: str) -> None:
     tool = str(mpi.compiled("counting_tool.c", "-shared", "-fPIC"))

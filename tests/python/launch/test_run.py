@@ -84,6 +84,16 @@ def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
     assert run.preload_value(Path("/s.so"), existing) == expected
 
 
+def test_what_audits_already_stays(tmp_path: Path) -> None:
+    library, auditor = tmp_path / "libstretto.so", tmp_path / "libstretto-audit.so"
+    assert run.audit_value(library, "") == ""
+    assert run.audit_value(library, "/a.so") == "/a.so"
+    auditor.touch()
+    assert run.audit_value(library, "") == str(auditor)
+    assert run.audit_value(library, "/a.so") == f"/a.so:{auditor}"
+    assert run.audit_value(library, f"/a.so:{auditor}") == f"/a.so:{auditor}"
+
+
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     environment = {
@@ -361,16 +371,18 @@ def test_a_missing_library(tmp_path: Path) -> None:
     assert f"{tmp_path}/libstretto.so does not exist" in one_line(done)
 
 
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_AUDIT"])
 @pytest.mark.parametrize(
-    "arguments",
+    "line",
     [
-        ["mpirun.openmpi", "-x", "LD_PRELOAD=/a.so", "-np", "1", "true"],
-        ["mpirun.mpich", "-genv", "LD_PRELOAD", "/a.so", "-np", "1", "true"],
-        ["mpirun.mpich", "-np", "1", "-env", "LD_PRELOAD", "/a.so", "true"],
+        "mpirun.openmpi -x NAME=/a.so -np 1 true",
+        "mpirun.mpich -genv NAME /a.so -np 1 true",
+        "mpirun.mpich -np 1 -env NAME /a.so true",
     ],
 )
-def test_a_second_preload_is_refused(arguments: list[str], libraries: Path) -> None:
-    assert "would clash with Stretto's LD_PRELOAD" in one_line(stretto_run(libraries, "--", *arguments))
+def test_a_second_setting_is_refused(line: str, name: str, libraries: Path) -> None:
+    arguments = line.replace("NAME", name).split()
+    assert f"would clash with Stretto's {name};" in one_line(stretto_run(libraries, "--", *arguments))
 
 
 def test_a_preload_in_the_environment_stays(libraries: Path) -> None:

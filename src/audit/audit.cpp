@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// libstretto-audit.so, which LD_AUDIT names: it brings those calls to Stretto that look past a preload.
+//
+// A preload comes first where the linker searches the whole process. What is opened with RTLD_DEEPBIND is
+// searched in its own libraries first, and dlsym in a handle asks one library alone. The linker tells an
+// auditor of each binding (rtld-audit(7)), and the auditor may name another function. This one names
+// Stretto's wherever a function of the process's MPI library was found that Stretto takes over.
+//
+// It costs nothing once a function is bound: that holds from glibc 2.35 on, whose linker leaves calls alone
+// if the auditor does not ask for them. An older linker says so, and gets no auditor. The library uses
+// nothing of a C library, which would be loaded a second time for it.
+#include <link.h>
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "audit/symbols.hpp"
+
+namespace stretto {
+namespace {
+
+/// The first version of the linker's interface under which an audited call costs nothing.
+constexpr unsigned first_version = 2;
+
+/// A loaded object. The linker calls it by a cookie, which is its link_map unless an auditor says otherwise.
+struct Object {
+  std::uintptr_t cookie = 0;  // 0: not loaded
+  Symbols symbols;
+};
+
+constinit Object preloaded;  // Stretto
+constinit Object library;    // the first MPI library of the process, as mpi/find_library.cpp has it
+/// A library that has MPI's functions in a binary interface of its own, and calls another one by them
+/// (MPItrampoline).
+constinit Object translator;
+
+const char* base_name(const char* path) {
+  const char* name = path;
+  for (; *path != '\0'; ++path) {
+    if (*path == '/') name = path + 1;
+  }
+  return name;
+}
+
+bool is_mpi_library(const char* name) {
+  return starts_with(name, "libmpi.so") || starts_with(name, "libmpich.so") ||
+         starts_with(name, "libmpi_abi.so");
+}
+
+bool is_translator(const Symbols& symbols) {
+  return symbols.find("MPI_Init") != 0 && symbols.find("PMPI_Init") != 0;
+}
+
+/// Whether an object is linked with another one.
+bool needs(std::uintptr_t one, std::uintptr_t other) {
+  const auto* const object = reinterpret_cast<const link_map*>(one);
+  const char* const name = base_name(reinterpret_cast<const link_map*>(other)->l_name);
+  const Symbols symbols(*object);
+  for (const ElfW(Dyn)* entry = object->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_NEEDED && starts_with(name, base_name(symbols.text(entry->d_un.d_val))))
+      return true;
+  }
+  return false;
+}
+
+bool is_of_mpi(const char* function) {
+  if (*function == 'P') ++function;
+  return starts_with(function, "MPI_") || starts_with(function, "MPIX_");
+}
+
+/// Returns the function that an object gets in place of the one that was found in another object; 0: that
+/// one.
+std::uintptr_t replace(std::uintptr_t from, std::uintptr_t to, const char* function) {
+  if (from == library.cookie) return 0;
+  if (to == library.cookie) return from == preloaded.cookie ? 0 : preloaded.symbols.find(function);
+  if (translator.cookie == 0) return 0;
+  // Handles of a translator are not those of the library that it calls. Stretto gets what it calls there, so
+  // what calls the translator goes past Stretto, and Stretto past the translator.
+  if (to == preloaded.cookie && needs(from, translator.cookie)) return translator.symbols.find(function);
+  if (to == translator.cookie && from == preloaded.cookie) return library.symbols.find(function);
+  return 0;
+}
+
+}  // namespace
+}  // namespace stretto
+
+using stretto::library;
+using stretto::preloaded;
+using stretto::translator;
+
+#define STRETTO_OF_AUDITOR extern "C" __attribute__((visibility("default")))
+
+STRETTO_OF_AUDITOR unsigned la_version(unsigned of_linker) {
+  return of_linker < stretto::first_version ? 0 : stretto::first_version;
+}
+
+/// Says whose bindings are told. (The linker tells of each dlsym to such an object or from one.)
+STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uintptr_t* cookie) {
+  if (space != LM_ID_BASE) return 0;  // dlmopen: Stretto is not in there
+  const char* const name = stretto::base_name(object->l_name);
+  const stretto::Object opened{*cookie, stretto::Symbols(*object)};
+  if (stretto::starts_with(name, "libstretto.so")) {
+    if (preloaded.cookie == 0) preloaded = opened;
+    return LA_FLG_BINDTO;  // what Stretto asks for is its own concern
+  }
+  if (stretto::is_mpi_library(name)) {
+    // A process may load several, but Stretto serves one. A library of the standard ABI that translates loads
+    // another one behind it, whose functions must not come to Stretto as well.
+    if (library.cookie == 0) library = opened;
+    return *cookie == library.cookie ? LA_FLG_BINDTO : 0;
+  }
+  if (translator.cookie == 0 && stretto::is_translator(opened.symbols)) translator = opened;
+  return *cookie == translator.cookie ? LA_FLG_BINDTO | LA_FLG_BINDFROM : LA_FLG_BINDFROM;
+}
+
+STRETTO_OF_AUDITOR unsigned la_objclose(std::uintptr_t* cookie) {
+  for (stretto::Object* object : {&preloaded, &library, &translator}) {
+    if (*cookie == object->cookie) *object = {};
+  }
+  return 0;
+}
+
+/// Returns the function that `name` is bound to.
+STRETTO_OF_AUDITOR std::uintptr_t la_symbind64(ElfW(Sym) * found, unsigned /*index*/, std::uintptr_t* from,
+                                               std::uintptr_t* to, unsigned* flags, const char* name) {
+  *flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;
+  if (!stretto::is_of_mpi(name)) return found->st_value;
+  const std::uintptr_t instead = stretto::replace(*from, *to, name);
+  return instead == 0 ? found->st_value : instead;
+}

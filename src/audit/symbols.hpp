@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks functions up in a loaded object, without a C library.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto {
+
+constexpr bool starts_with(const char* text, const char* beginning) {
+  for (; *beginning != '\0'; ++text, ++beginning) {
+    if (*text != *beginning) return false;
+  }
+  return true;
+}
+
+constexpr bool is_equal(const char* one, const char* other) {
+  for (; *one != '\0' && *one == *other; ++one, ++other) {
+  }
+  return *one == *other;
+}
+
+/// The functions of a loaded object, by its hash table in GNU's form.
+class Symbols {
+ public:
+  constexpr Symbols() = default;
+  explicit Symbols(const link_map& object) : base_(object.l_addr) {
+    for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_SYMTAB) symbols_ = at<ElfW(Sym)>(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_STRTAB) names_ = at<char>(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_GNU_HASH) hashes_ = at<std::uint32_t>(entry->d_un.d_ptr);
+    }
+  }
+
+  /// Returns a text of the object's, by where it is among its texts.
+  [[nodiscard]] const char* text(std::uintptr_t offset) const {
+    return names_ == nullptr ? "" : names_ + offset;
+  }
+
+  /// Returns the address of a function that the object defines; 0 if it defines none of this name.
+  [[nodiscard]] std::uintptr_t find(const char* name) const {
+    if (symbols_ == nullptr || names_ == nullptr || hashes_ == nullptr) return 0;
+    const std::uint32_t buckets = hashes_[0];
+    const std::uint32_t first = hashes_[1];
+    const std::uint32_t* bucket = hashes_ + 4 + hashes_[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+    const std::uint32_t* chain = bucket + buckets;
+    const std::uint32_t hash = hash_of(name);
+    std::uint32_t index = buckets == 0 ? 0 : bucket[hash % buckets];
+    if (index < first) return 0;
+    for (;; ++index) {
+      const std::uint32_t entry = chain[index - first];
+      if ((entry | 1U) == (hash | 1U) && is_equal(names_ + symbols_[index].st_name, name)) {
+        return address_of(symbols_[index]);
+      }
+      if ((entry & 1U) != 0) return 0;  // the last one with this hash
+    }
+  }
+
+ private:
+  static std::uint32_t hash_of(const char* name) {
+    std::uint32_t hash = 5381;
+    for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+    return hash;
+  }
+
+  template <typename T>
+  const T* at(std::uintptr_t place) const {
+    // glibc has relocated the addresses of the dynamic section on most processors, but not on all.
+    return reinterpret_cast<const T*>(place < base_ ? base_ + place : place);
+  }
+
+  [[nodiscard]] std::uintptr_t address_of(const ElfW(Sym) & symbol) const {
+    if (symbol.st_shndx == SHN_UNDEF) return 0;
+    const std::uintptr_t address = base_ + symbol.st_value;
+    switch (symbol.st_info & 0xf) {
+      case STT_FUNC:
+        return address;
+      case STT_GNU_IFUNC:
+        return reinterpret_cast<std::uintptr_t (*)()>(address)();
+      default:
+        return 0;
+    }
+  }
+
+  std::uintptr_t base_ = 0;
+  const ElfW(Sym) * symbols_ = nullptr;
+  const char* names_ = nullptr;
+  const std::uint32_t* hashes_ = nullptr;
+};
+
+}  // namespace stretto
