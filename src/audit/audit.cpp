@@ -14,7 +14,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "audit/symbols.hpp"
+#include "audit/process.hpp"
+#include "elf/loaded.hpp"
 
 namespace stretto {
 namespace {
@@ -68,10 +69,39 @@ bool is_of_mpi(const char* function) {
   return starts_with(function, "MPI_") || starts_with(function, "MPIX_");
 }
 
+constinit const std::uintptr_t* const* start_of_stack = nullptr;
+
+/// The launcher of rank 0, or none, started the process.
+bool may_be_rank_0(const Arguments& process) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = process.variable(name)) return is_equal(rank, "0");
+  }
+  return true;
+}
+
+/// For a program that binds MPI_Init where Stretto is not preloaded, though this auditor was started with it.
+void tell_of_removed_preload() {
+  static constinit bool was_told = false;
+  if (was_told || start_of_stack == nullptr) return;
+  was_told = true;
+  const Arguments process(*start_of_stack);
+  const char* const disabled = process.variable("STRETTO_DISABLE");
+  if ((disabled != nullptr && is_equal(disabled, "1")) || !may_be_rank_0(process)) return;
+  write_error("stretto: ");
+  write_error(process.program());
+  write_error(
+      " runs without Stretto: LD_PRELOAD was changed before it was started; write stretto exec behind "
+      "what changes it\n");
+}
+
 /// Returns the function that an object gets in place of the one that was found in another object; 0: that
 /// one.
 std::uintptr_t replace(std::uintptr_t from, std::uintptr_t to, const char* function) {
   if (from == library.cookie) return 0;
+  if (to == library.cookie && preloaded.cookie == 0) {
+    if (is_equal(function, "MPI_Init") || is_equal(function, "MPI_Init_thread")) tell_of_removed_preload();
+    return 0;
+  }
   if (to == library.cookie) return from == preloaded.cookie ? 0 : preloaded.symbols.find(function);
   if (translator.cookie == 0) return 0;
   // Handles of a translator are not those of the library that it calls. Stretto gets what it calls there, so
@@ -99,6 +129,9 @@ STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uint
   if (space != LM_ID_BASE) return 0;  // dlmopen: Stretto is not in there
   const char* const name = stretto::base_name(object->l_name);
   const stretto::Object opened{*cookie, stretto::Symbols(*object)};
+  if (const std::uintptr_t stack = opened.symbols.find("__libc_stack_end")) {  // of the linker itself
+    stretto::start_of_stack = reinterpret_cast<const std::uintptr_t* const*>(stack);
+  }
   if (stretto::starts_with(name, "libstretto.so")) {
     if (preloaded.cookie == 0) preloaded = opened;
     return LA_FLG_BINDTO;  // what Stretto asks for is its own concern

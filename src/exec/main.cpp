@@ -40,6 +40,7 @@ constexpr const char* help =
     "  mpirun -np 8 stretto exec python train.py\n"
     "\n"
     "Options:\n"
+    "  --check             Start nothing; print whether Stretto can be under the program.\n"
     "  --spec SPEC         The spec of allreduce, as ring:segments=4, or of another: bcast/chain.\n"
     "  --replace BACKEND   Take the place of this backend of torch.distributed: gloo.\n"
     "  --stats FILE        Write what was called into this JSON file.\n"
@@ -48,7 +49,9 @@ constexpr const char* help =
     "  --set NAME=VALUE    Set a variable of Stretto, as STRETTO_TABLE=table.json.\n"
     "  -h, --help          Print this.\n"
     "\n"
-    "Exit status: the program's; 2 wrong options; 126 it cannot be started; 127 it is not there.\n";
+    "Exit status: the program's; 2 wrong options; 126 it cannot be started; 127 it is not there; of "
+    "--check,\n"
+    "0 if Stretto can, 1 if not.\n";
 
 void say(const std::string& line) {
   std::fprintf(stderr, "stretto: %s\n", line.c_str());
@@ -126,22 +129,37 @@ bool is_loaded_by_pytorch() {
   return replaced != nullptr && *replaced != '\0';
 }
 
+/// Returns why calls of the program do not reach Stretto; empty if nothing is known. It reads much of the
+/// file.
+std::string find_reason(const Target& target) {
+  std::string obstacle = find_obstacle(target);
+  if (!obstacle.empty()) return obstacle;
+  if (find_library().empty())
+    return "libstretto.so is not there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
+  return has_mpi_inside(target.binary) ? "an MPI library is linked into it; link it with a shared one" : "";
+}
+
 /// Puts Stretto under what is started next, unless that cannot be.
 void preload(const Target& target) {
   if (is_this_program(target.binary)) return;  // an inner `stretto exec`
-  std::string obstacle = find_obstacle(target);
-  if (obstacle.empty()) {
-    const std::string library = find_library();
-    if (library.empty()) {
-      obstacle = "libstretto.so is not there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
-    } else {
-      set("LD_PRELOAD", preload_value(library, std::getenv("LD_PRELOAD")));
-      const std::string auditors = audit_value(library, std::getenv("LD_AUDIT"));
-      if (!auditors.empty()) set("LD_AUDIT", auditors);
-      set("ASAN_OPTIONS", sanitizer_options(std::getenv("ASAN_OPTIONS")));
-    }
+  if (const std::string reason = is_rank_0() ? find_reason(target) : ""; !reason.empty()) {
+    say(target.path + " runs without Stretto: " + reason);
   }
-  if (!obstacle.empty() && is_rank_0()) say(target.path + " runs without Stretto: " + obstacle);
+  const std::string library = find_obstacle(target).empty() ? find_library() : "";
+  if (library.empty()) return;
+  set("LD_PRELOAD", preload_value(library, std::getenv("LD_PRELOAD")));
+  const std::string auditors = audit_value(library, std::getenv("LD_AUDIT"));
+  if (!auditors.empty()) set("LD_AUDIT", auditors);
+  set("ASAN_OPTIONS", sanitizer_options(std::getenv("ASAN_OPTIONS")));
+}
+
+/// Says whether Stretto can be under a program, and starts nothing.
+int check(const char* name) {
+  const Target target = find_target(name);
+  const std::string reason = target.error != 0 ? std::strerror(target.error) : find_reason(target);
+  std::printf("%s: %s\n", target.path.c_str(), reason.empty() ? "Stretto can be under it" : reason.c_str());
+  if (target.error != 0) return target.error == ENOENT ? not_found : cannot_start;
+  return reason.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int start(std::span<char*> words) {
@@ -186,6 +204,7 @@ std::string follow(const std::string& option, const std::string& value, std::set
 /// `words`: what follows `exec`, and a null pointer.
 int exec(std::span<char*> words) {
   std::set<Collective> forced;
+  bool checks = false;
   const auto take = [&] {
     std::string word = words.front();
     words = words.subspan(1);
@@ -199,6 +218,10 @@ int exec(std::span<char*> words) {
     if (option == "-h" || option == "--help") {
       std::fputs(help, stdout);
       return EXIT_SUCCESS;
+    }
+    if (option == "--check") {
+      checks = true;
+      continue;
     }
     if (option == "--strict" || option == "--summary") {
       set("STRETTO_" + upper(option.substr(2)), "1");
@@ -217,7 +240,7 @@ int exec(std::span<char*> words) {
     if (!wrong.empty()) return refuse(wrong);
   }
   if (words.front() == nullptr) return refuse("no program given");
-  return start(words);
+  return checks ? check(words.front()) : start(words);
 }
 
 /// Becomes the Python program that has all other commands.

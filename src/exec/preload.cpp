@@ -81,7 +81,8 @@ std::string preload_value(const std::string& library, const char* existing) {
 std::string audit_value(const std::string& library, const char* existing) {
   const std::string auditor = library.substr(0, library.rfind('/')) + std::string(auditor_name);
   std::string value = existing == nullptr ? "" : existing;
-  if (access(auditor.c_str(), R_OK) != 0 || (":" + value + ":").find(":" + auditor + ":") != std::string::npos)
+  if (access(auditor.c_str(), R_OK) != 0 ||
+      (":" + value + ":").find(":" + auditor + ":") != std::string::npos)
     return value;
   return value + (value.empty() ? "" : ":") + auditor;
 }

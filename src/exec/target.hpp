@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "exec/elf.hpp"
+#include "elf/file.hpp"
 
 namespace stretto {
 

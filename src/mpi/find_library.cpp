@@ -126,6 +126,10 @@ void* any_mpi_symbol(const char* name) {
   return found ? dlsym(found->handle.get(), name) : nullptr;
 }
 
+bool was_library_looked_for() {
+  return was_looked_for;
+}
+
 std::string find_passed_by() {
   if (was_looked_for) return {};
   const std::optional<Library> found = find_library();

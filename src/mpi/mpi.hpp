@@ -146,8 +146,11 @@ RawHandle to_raw(Handle handle) {
 /// process may have several libraries.
 std::string load_mpi(const void* function = nullptr);
 
-/// Returns the path of the MPI library that the program has initialized if none of the calls came by, so that
-/// load_mpi() was never called; an empty text if there is none.
+/// Whether load_mpi() was ever called: by the first call of MPI that came by.
+bool was_library_looked_for();
+
+/// Returns the path of the MPI library that the program has initialized though no call came by; an empty text
+/// if there is none.
 std::string find_passed_by();
 
 /// What stands between the core and one interface (src/faces): fills in `mpi`, whose functions it finds by

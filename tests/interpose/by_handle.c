@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that is not linked with MPI: it opens the library (the first argument) and looks each function up in
- * it, as ctypes, numba-mpi and Julia do. The second argument says how it is opened: local, global or deepbind. */
+/* A program that is not linked with MPI: it opens the library (the first argument) and looks each function up
+ * in it, as ctypes, numba-mpi and Julia do. The second argument says how it is opened: local, global or
+ * deepbind. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

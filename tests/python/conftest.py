@@ -82,7 +82,13 @@ class Runner:
         # What one job finds out must not change what the next one does, unless a test says so.
         # And the first calls on any communicator are Stretto's.
         auditor = audit_value(library(), "")
-        values = {"LD_PRELOAD": preloads, "LD_AUDIT": auditor, "STRETTO_FABRIC": "none", "_STRETTO_YOUTH": "0", **settings}
+        values = {
+            "LD_PRELOAD": preloads,
+            "LD_AUDIT": auditor,
+            "STRETTO_FABRIC": "none",
+            "_STRETTO_YOUTH": "0",
+            **settings,
+        }
         values |= more or {}
         argv = [*under, f"mpirun.{self.abi}"]
         if self.abi == "openmpi":

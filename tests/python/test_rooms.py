@@ -21,6 +21,8 @@ PACKAGE = ROOT / "python" / "stretto"
 CPP_ROOMS = (
     *(
         "text",
+        "elf",
+        "audit",
         "threads",
         "transport",
         "progress",

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
+from stretto.cli.program import OptionalProgramCommand, program_of
 from stretto.cli.result_options import AsJson
 from stretto.doctor.lines import Place, groups_json, lines_for, print_groups
 from stretto.support.console import print_result
 
+COMMAND_CLASS = OptionalProgramCommand
+
 
 def doctor(
+    context: typer.Context,
     lines: Annotated[
         Place | None,
         typer.Option(
@@ -23,13 +28,28 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the installation: what is there, what is missing, and how to get it."""
+    """Check the installation: what is there, what is missing, and how to get it.
+
+    Or a program that is not started: stretto doctor -- mpirun -np 8 ./solver. Will its calls reach Stretto?
+    """
     if lines is not None:
         groups = lines_for(lines)
         print_result(as_json, lambda: groups_json(lines, groups), lambda: print_groups(groups))
         return
-    from stretto.doctor.report import examine_all, print_report, report_json  # noqa: PLC0415  slow: it asks every launcher
+    # Slow: it asks every launcher.
+    from stretto.doctor.program import examine_program  # noqa: PLC0415
+    from stretto.doctor.report import (  # noqa: PLC0415
+        examine_all,
+        findings_json,
+        print_findings,
+        print_report,
+        report_json,
+    )
 
+    if program := program_of(context):
+        findings = examine_program(program, os.environ)
+        print_result(as_json, lambda: findings_json(findings), lambda: print_findings(findings))
+        raise typer.Exit(1 if any(one.is_bad for one in findings) else 0)
     report = examine_all()
     print_result(as_json, lambda: report_json(report), lambda: print_report(report))
     raise typer.Exit(0 if report.served else 1)

@@ -86,6 +86,13 @@ class QuickCommand(ProgramCommand):
         return values
 
 
+class OptionalProgramCommand(ProgramCommand):
+    """A command that takes another program after `--`, if the user gives one."""
+
+    program_needed = False
+    program_usage = "[-- PROGRAM [ARGUMENTS]]"
+
+
 class LauncherCommand(ProgramCommand):
     """A command that takes a launcher with its options after `--`, if the user gives one."""
 

@@ -45,6 +45,11 @@ class Finding:
     what: str
     detail: str
 
+    @property
+    def is_bad(self) -> bool:
+        """Whether something must be done."""
+        return self.verdict is Verdict.BAD
+
 
 def check_core() -> Finding:
     """Check the compiled module that holds the schedules."""

@@ -66,6 +66,17 @@ def report_json(report: Report) -> str:
     return document_text("stretto-doctor", sys.argv, None, content)
 
 
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print what was found of a program."""
+    table = _table(findings, "what", "finding")
+    console_for(table).print(table)
+
+
+def findings_json(findings: Sequence[Finding]) -> str:
+    """The document of the same (docs/formats.md)."""
+    return document_text("stretto-doctor-program", sys.argv, None, {"findings": _rows(findings)})
+
+
 def _rows(findings: Iterable[Finding]) -> list[dict[str, str]]:
     return [{"verdict": one.verdict.name.lower(), "what": one.what, "detail": one.detail} for one in findings]
 

@@ -3,6 +3,7 @@
 
 __all__ = [
     "choices",
+    "command_lines",
     "environment",
     "jobs",
     "mpi",

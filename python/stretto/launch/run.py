@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stretto.launch import mpi, wrappers
+from stretto.launch import mpi
+from stretto.launch.command_lines import find_programs, unwrap, why_without
 from stretto.launch.mpi import Flavor, Launcher
 from stretto.launch.settings.library import settings_for_launch
 from stretto.spec.checks import check_spec
@@ -229,10 +230,18 @@ class Start:
 
 def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Start:
     """The launcher, or another program, that a command line starts."""
-    inner = wrappers.unwrap(arguments, environment)
+    inner = unwrap(arguments, environment)
     own = {name: value for name, value in inner.environment.items() if environment.get(name) != value}
     launcher = mpi.identify(arguments[inner.at], own)
     return Start(inner.at, arguments[inner.at], launcher, inner.environment)
+
+
+def find_rank_programs(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The programs that a command line starts as ranks, if they are found."""
+    start = find_start(arguments, environment)
+    if start.launcher is None and Path(start.program).name != "srun":
+        return [start.program]
+    return find_programs(arguments[start.at + 1 :], start.environment)
 
 
 def check_root(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -338,6 +347,16 @@ def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> Non
     )
 
 
+def _check_ranks(arguments: Sequence[str], environment: Mapping[str, str], *, strict: bool) -> None:
+    """Say which programs run without Stretto, since nothing else would. Raises StrettoError if strict."""
+    for program in find_rank_programs(arguments, environment):
+        reason = why_without(program, environment)
+        if reason and strict:
+            raise StrettoError(f"{program} would run without Stretto: {reason}")
+        if reason:
+            print(f"stretto: {program} runs without Stretto: {reason}", file=sys.stderr, flush=True)
+
+
 def become_launcher(
     arguments: Sequence[str],
     *,
@@ -362,6 +381,7 @@ def become_launcher(
         mpi_name=mpi_name,
     )
     check_root(arguments, environment)
+    _check_ranks(arguments, environment, strict=strict or environment.get("STRETTO_STRICT") == "1")
     try:
         os.execvp(line[0], line)
     except OSError as error:

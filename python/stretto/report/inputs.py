@@ -194,6 +194,9 @@ def _read_into(inputs: Inputs, file: Path) -> None:
         inputs.studies.append(parse_bench(content, file))
     elif kind is None and "calls" in content and "measured_on_rank" in content:
         inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))
+    elif isinstance(content.get("unserved"), str):
+        inputs.left_out.append(f"{file} is of a job without Stretto ({content['unserved']})")
+        return
     elif isinstance(kind, str) and re.fullmatch(r"stretto-[a-z-]{1,40}", kind):
         inputs.left_out.append(f"{file} is of the kind {kind}, of which a report shows nothing")
         return

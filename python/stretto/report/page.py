@@ -36,6 +36,20 @@ class Chart:
     height: int = 460
     """Pixels."""
 
+    def __post_init__(self) -> None:
+        # JSON has no infinity, which figures of a damaged file may give.
+        object.__setattr__(self, "chart", _finite(self.chart))
+        object.__setattr__(self, "layout", _finite(self.layout))
+
+
+def _finite(value: Any) -> Any:
+    """The same without numbers that are not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -31,6 +31,7 @@
 #include "interpose/start/share_memory.hpp"
 #include "interpose/start/shared_settings.hpp"
 #include "interpose/start/start_exchange.hpp"
+#include "interpose/start/unserved.hpp"
 #include "sockets/endpoint.hpp"
 #include "text/environment.hpp"
 #include "threads/backoff.hpp"
@@ -161,9 +162,8 @@ void begin_session(Background background, Participation participation) {
   make_session();
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
-    const char* strict = std::getenv("STRETTO_STRICT");
-    if (may_be_rank_0()) complain(error + "; every call goes to the MPI library");
-    if (strict == nullptr || std::string(strict) != "1") return;
+    if (may_be_rank_0()) tell_unserved(error + "; every call goes to the MPI library");
+    if (!is_strict()) return;
     // The launcher ends all ranks with the first one that ends: rank 0 must have written its line by then.
     if (!may_be_rank_0()) std::this_thread::sleep_for(std::chrono::seconds(2));
     std::exit(EXIT_FAILURE);

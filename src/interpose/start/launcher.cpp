@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/start/launcher.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -27,6 +28,8 @@ constexpr std::array launchers = {
     LauncherVariables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
 };
 
+constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+
 /// Returns the name of the library, whatever its binary interface.
 std::string library_of_process() {
   auto* const get = reinterpret_cast<int (*)(char*, int*)>(any_mpi_symbol("PMPI_Get_library_version"));
@@ -40,10 +43,14 @@ std::string library_of_process() {
 }  // namespace
 
 bool may_be_rank_0() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : rank_variables) {
     if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
   }
   return true;
+}
+
+bool has_launcher() {
+  return std::ranges::any_of(rank_variables, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 std::optional<std::string> find_other_launcher(int ranks) {

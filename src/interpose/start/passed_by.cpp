@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preload is looked past where a library is opened with RTLD_DEEPBIND, and where functions are looked up by
-// dlsym in a handle. Then nothing of Stretto runs but what is here, at the end of the process.
+// Where calls look past the preload, and no audit brings them here (src/audit), nothing of Stretto runs but
+// what is here, at the end of the process.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "interpose/session/session.hpp"
+#include "elf/file.hpp"
 #include "interpose/start/launcher.hpp"
+#include "interpose/start/unserved.hpp"
 #include "mpi/mpi.hpp"
 #include "text/environment.hpp"
 
@@ -27,17 +33,33 @@ bool is_forked() {
   return words >> flags && (flags & forked_and_no_exec) != 0;
 }
 
+/// Returns why no call of MPI came by; empty if none was made, as far as one can tell.
+std::string find_reason() {
+  const std::string path = find_passed_by();
+  if (!path.empty()) {
+    const bool is_audited = environment("LD_AUDIT").find("libstretto-audit") != std::string::npos;
+    return "none of the calls of " + path +
+           " came by Stretto: it was opened with RTLD_DEEPBIND, or its functions were looked up in it by "
+           "dlsym; " +
+           (is_audited ? "link the program with it, or run it where glibc is 2.35 or later"
+                       : "start the program by stretto run or stretto exec");
+  }
+  if (was_library_looked_for() || !has_launcher() || !has_mpi_inside("/proc/self/exe")) return {};
+  return "none of the calls of " + std::string(program_invocation_name) +
+         " came by Stretto: an MPI library is linked into it statically; link it with a shared one";
+}
+
 /// Where Stretto is not preloaded, nobody expects anything. It uses nothing that a destructor may have ended.
 __attribute__((destructor)) void tell_of_calls_that_passed_by() {
   if (environment("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
       environment("LD_PRELOAD").find("libstretto") == std::string::npos)
     return;
-  const std::string path = find_passed_by();
-  if (path.empty() || is_forked()) return;
-  complain(
-      "none of the calls of " + path +
-      " came by Stretto: it was opened with RTLD_DEEPBIND, or its functions were looked up in it by dlsym; "
-      "link the program with the library, or open it without RTLD_DEEPBIND");
+  const std::string reason = find_reason();
+  if (reason.empty() || is_forked()) return;
+  tell_unserved(reason);
+  if (!is_strict()) return;
+  std::fflush(nullptr);
+  _exit(EXIT_FAILURE);
 }
 
 }  // namespace

@@ -80,8 +80,7 @@ class Programs:
     def opener(self) -> Path:
         """A program that opens a module late and privately."""
         out = self.folder / "opens-late"
-        if not out.exists():
-            subprocess.run(["cc", PROGRAMS / "opens_late.c", "-o", out, "-ldl"], check=True)
+        self._build("cc", PROGRAMS / "opens_late.c", out)
         return out
 
     def by_handle(self, abi: str) -> Path:
@@ -130,13 +129,13 @@ class Programs:
     @staticmethod
     def _build(compiler: str, source: Path, out: Path, *options: str) -> None:
         if not out.exists():
-            command = [compiler, source, "-o", out, *options, "-Wl,--enable-new-dtags", "-ldl"]
+            command = [compiler, str(source), "-o", str(out), *options, "-Wl,--enable-new-dtags", "-ldl"]
             subprocess.run(command, check=True, capture_output=True)
 
     def _compile(self, compiler: str, body: str, out: Path, *options: str) -> None:
         source = self.folder / f"{out.name}.c"
         source.write_text(body)
-        subprocess.run([compiler, source, "-o", out, *options], check=True, capture_output=True)
+        self._build(compiler, source, out, *options)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
 
 # The variable of the rank, for each launcher.
-WITHOUT = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) unset LD_PRELOAD;; esac; exec "$0"'
+WITHOUT = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) unset LD_PRELOAD LD_AUDIT;; esac; exec "$0"'
 WITH_OTHER = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) export LD_PRELOAD=%s:%s;; esac; exec "$0"'
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -286,6 +287,70 @@ def test_a_script_without_interpreter(tmp_path: Path) -> None:
     script.chmod(0o755)
     ran = run([STRETTO, "exec", script, "this"], LD_PRELOAD="")
     assert ran.stdout == f"this {library()}\n"
+
+
+@pytest.mark.parametrize("by", ["run", "exec"])
+def test_a_preload_that_a_wrapper_removes(mpi: Runner, by: str) -> None:
+    """The auditor says so, which nobody thinks of removing."""
+    program = ["env", "-u", "LD_PRELOAD", str(mpi.compiled("partly.c"))]
+    if by == "run":
+        ran = run([STRETTO, "run", "--", *launched(mpi.abi, *program)])
+    else:
+        ran = run(launched(mpi.abi, STRETTO, "exec", *program))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("runs without Stretto: LD_PRELOAD was changed before it was started") == 1
+
+
+# Stands for an MPI library that is linked into a program.
+INSIDE = "int PMPI_Init(void) { return 3; } int main(void) { return PMPI_Init(); }"
+
+
+def test_a_program_with_an_mpi_library_inside(tmp_path: Path) -> None:
+    program = str(compiled(tmp_path / "inside", INSIDE))
+    reason = "an MPI library is linked into it; link it with a shared one"
+    line = f"stretto: {program} runs without Stretto: {reason}\n"
+    assert run([STRETTO, "exec", "--check", program]).stdout == f"{program}: {reason}\n"
+    assert run([STRETTO, "exec", program], PMI_RANK="1").stderr == ""
+    for words in ["exec"], ["run", "--"]:
+        ran = run([STRETTO, *words, program])
+        assert (ran.returncode, ran.stderr) == (3, line)
+    assert run([STRETTO, "run", "--strict", "--", program]).returncode == 2
+
+
+def test_what_is_told_at_the_end_of_a_process(tmp_path: Path) -> None:
+    """Where a script starts the program, nobody else has looked at it."""
+    program = str(compiled(tmp_path / "inside", INSIDE))
+    script = tmp_path / "job.sh"
+    script.write_text(f'#!/bin/sh\n{program}\necho "status $?"\n')
+    script.chmod(0o755)
+    stats = tmp_path / "stats.json"
+    ran = run([STRETTO, "exec", "--stats", stats, script], PMI_RANK="0")
+    assert ran.stdout == "status 3\n"
+    expected = (
+        f"none of the calls of {program} came by Stretto: an MPI library is linked into it statically; "
+    )
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"stretto: {expected}")
+    written = json.loads(stats.read_text())
+    assert written["unserved"].startswith(expected)
+    assert written["calls"] == []
+    assert run([STRETTO, "exec", "--strict", script], PMI_RANK="0").stdout == "status 1\n"
+    # No rank of a job, or not the first one.
+    assert run([STRETTO, "exec", script]).stderr == ""
+    assert run([STRETTO, "exec", script], PMI_RANK="1").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "answer"),
+    [
+        (["sh"], 0, "/bin/sh: Stretto can be under it\n"),
+        (["./nosuch"], 127, "./nosuch: No such file or directory\n"),
+    ],
+)
+def test_check_starts_nothing(words: list[str], status: int, answer: str) -> None:
+    ran = run([STRETTO, "exec", "--check", "--summary", *words, "-c", "echo started"])
+    assert (ran.returncode, ran.stderr) == (status, "")
+    assert ran.stdout.endswith(answer)
 
 
 def test_a_static_program(tmp_path: Path) -> None:

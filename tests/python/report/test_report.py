@@ -269,6 +269,7 @@ odd = st.one_of(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
 @given(kind=st.sampled_from(KINDS), where=st.integers(0), value=odd, drop=st.booleans())
 @example(kind="machine", where=69684, value={}, drop=False)  # nothing to draw
+@example(kind="study", where=14_820_799_964_036, value=2.2e-309, drop=False)  # an infinite rate
 def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
     samples: Path, tmp_path: Path, kind: str, where: int, value: Any, drop: bool
 ) -> None:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/elf.hpp"
+#include "elf/file.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -74,6 +74,17 @@ std::vector<Elf64_Phdr> read_segments(const File& file, const Elf64_Ehdr& header
   return segments;
 }
 
+/// Whether a table of symbols has a function that is in the file.
+bool defines(const File& file, const Elf64_Shdr& table, std::size_t names, std::string_view function) {
+  for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+    const auto symbol = file.read<Elf64_Sym>(table.sh_offset + at);
+    if (!symbol) return false;
+    const bool is_function = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
+    if (is_function && file.text(names + symbol->st_name) == function) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ElfFacts> read_elf(const std::string& path) {
@@ -89,6 +100,24 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
     if (segment.p_type == PT_INTERP) facts.loader = file.text(segment.p_offset);
   }
   return facts;
+}
+
+bool has_mpi_inside(const std::string& path) {
+  const File file(path);
+  const auto header = file.read<Elf64_Ehdr>(0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
+  const auto section = [&](std::size_t index) {
+    return file.read<Elf64_Shdr>(header->e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  for (std::size_t i = 0; i < header->e_shnum; ++i) {
+    const auto table = section(i);
+    if (!table) return false;
+    if (table->sh_type != SHT_SYMTAB && table->sh_type != SHT_DYNSYM) continue;
+    const auto names = section(table->sh_link);
+    // A tool has MPI_Init, but no PMPI_Init.
+    if (names && defines(file, *table, names->sh_offset, "PMPI_Init")) return true;
+  }
+  return false;
 }
 
 }  // namespace stretto

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from stretto.launch import wrappers
+from stretto.launch.command_lines import unwrap
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from stretto.launch import wrappers
 )
 def test_the_program_behind_wrappers(before: str) -> None:
     words = shlex.split(before)
-    assert wrappers.unwrap([*words, "mpirun", "-np", "2", "env", "./a"], {}).at == len(words)
+    assert unwrap([*words, "mpirun", "-np", "2", "env", "./a"], {}).at == len(words)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_program_behind_wrappers(before: str) -> None:
     ],
 )
 def test_what_starts_no_program_that_is_named(line: str) -> None:
-    assert wrappers.unwrap(shlex.split(line), {}).at == 0
+    assert unwrap(shlex.split(line), {}).at == 0
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_what_starts_no_program_that_is_named(line: str) -> None:
     ],
 )
 def test_the_environment_of_that_program(line: str, environment: dict[str, str]) -> None:
-    assert wrappers.unwrap(line.split(), {"A": "1", "B": "1"}).environment == environment
+    assert unwrap(line.split(), {"A": "1", "B": "1"}).environment == environment

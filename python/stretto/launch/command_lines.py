@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads command lines of programs that start another: `env`, `timeout`, `nice`, `numactl` and the like."""
+"""Finds the programs in command lines: behind `env`, `timeout`, `nice` and the like, and behind launchers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from stretto.support import paths
 
 
 @dataclass(frozen=True)
@@ -106,3 +111,34 @@ def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int
             if letter in wrapper.short:
                 break
     return at, options
+
+
+def find_programs(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The programs in a launcher's arguments: one, or several with a colon between them.
+
+    Launchers have hundreds of options, so this goes by what a program looks like. A word behind an option,
+    which may be its value, counts as one only if it has a slash.
+    """
+    parts = [list(part) for colon, part in itertools.groupby(arguments, ":".__eq__) if not colon]
+    return [program for part in parts for program in _find_program(part, environment)]
+
+
+def _find_program(words: Sequence[str], environment: Mapping[str, str]) -> Iterator[str]:
+    for at, (before, word) in enumerate(itertools.pairwise(["", *words])):
+        if word.startswith("-") or (before.startswith("-") and "/" not in word):
+            continue
+        if shutil.which(word, path=environment.get("PATH")):
+            inner = unwrap(words[at:], environment)
+            yield words[at + inner.at]
+            return
+
+
+def why_without(program: str, environment: Mapping[str, str]) -> str:
+    """Why calls of a program would not reach Stretto; empty if nothing is known."""
+    command = paths.find_command()
+    if command is None:
+        return ""
+    ran = subprocess.run(
+        [command, "exec", "--check", program], env=dict(environment), capture_output=True, text=True
+    )
+    return ran.stdout.strip().removeprefix(f"{program}: ") if ran.returncode == 1 else ""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks functions up in a loaded object, without a C library.
+// Looks names up in a loaded object, without a C library.
 #pragma once
 
 #include <elf.h>
@@ -23,7 +23,7 @@ constexpr bool is_equal(const char* one, const char* other) {
   return *one == *other;
 }
 
-/// The functions of a loaded object, by its hash table in GNU's form.
+/// The functions and variables of a loaded object, by its hash table in GNU's form.
 class Symbols {
  public:
   constexpr Symbols() = default;
@@ -40,7 +40,8 @@ class Symbols {
     return names_ == nullptr ? "" : names_ + offset;
   }
 
-  /// Returns the address of a function that the object defines; 0 if it defines none of this name.
+  /// Returns the address of a function or variable that the object defines; 0 if it defines none of this
+  /// name.
   [[nodiscard]] std::uintptr_t find(const char* name) const {
     if (symbols_ == nullptr || names_ == nullptr || hashes_ == nullptr) return 0;
     const std::uint32_t buckets = hashes_[0];
@@ -77,6 +78,7 @@ class Symbols {
     const std::uintptr_t address = base_ + symbol.st_value;
     switch (symbol.st_info & 0xf) {
       case STT_FUNC:
+      case STT_OBJECT:
         return address;
       case STT_GNU_IFUNC:
         return reinterpret_cast<std::uintptr_t (*)()>(address)();

@@ -15,4 +15,8 @@ struct ElfFacts {
 /// Returns nothing if the file is no ELF file. One that is damaged is of no machine.
 std::optional<ElfFacts> read_elf(const std::string& path);
 
+/// Whether an MPI library is linked into the file, as far as its symbols tell, which may have been removed
+/// (strip). It reads all of them.
+bool has_mpi_inside(const std::string& path);
+
 }  // namespace stretto
