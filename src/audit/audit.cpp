@@ -43,30 +43,62 @@ const char* base_name(const char* path) {
   return name;
 }
 
-bool is_mpi_library(const char* name) {
-  return starts_with(name, "libmpi.so") || starts_with(name, "libmpich.so") ||
-         starts_with(name, "libmpi_abi.so");
+/// What an object is for MPI. A tool has functions MPI_X, but none of PMPI_X.
+enum class Kind { none, mpi_library, translates };
+
+/// By the symbols by which mpi/find_library.cpp tells interfaces apart: libraries have many names.
+Kind kind_of(const char* name, const Symbols& symbols) {
+  if (symbols.find("PMPI_Init") == 0 || symbols.find("MPI_Init") == 0) return Kind::none;
+  const bool is_known = starts_with(name, "libmpi_abi.so") || symbols.find("ompi_mpi_comm_world") != 0 ||
+                        symbols.find("MPIR_Err_create_code") != 0;
+  return is_known ? Kind::mpi_library : Kind::translates;
 }
 
-bool is_translator(const Symbols& symbols) {
-  return symbols.find("MPI_Init") != 0 && symbols.find("PMPI_Init") != 0;
+/// What an object holds, in the lowest bits of its cookie.
+enum class Holds : std::uintptr_t { unknown, ours, others };
+constexpr std::uintptr_t all_of_holds = 3;
+
+const link_map* object_of(std::uintptr_t cookie) {
+  return reinterpret_cast<const link_map*>(cookie & ~all_of_holds);
+}
+
+bool is(std::uintptr_t cookie, const Object& object) {
+  return object.cookie != 0 && object_of(cookie) == object_of(object.cookie);
+}
+
+bool is_of_mpi(const char* function) {
+  if (*function == 'P') ++function;
+  return starts_with(function, "MPI_") || starts_with(function, "MPIX_");
+}
+
+/// Whether an object holds the address of a function of MPI that Stretto takes over, and it is not Stretto's:
+/// in a table of functions, or for all calls (-fno-plt). The linker asks no auditor for these. Calls of such
+/// an object must not come to Stretto, since it may hand requests that Stretto made to functions of the
+/// library.
+bool holds_others(std::uintptr_t& cookie) {
+  auto known = static_cast<Holds>(cookie & all_of_holds);
+  if (known == Holds::unknown) {
+    const bool are_ours =
+        Symbols(*object_of(cookie)).for_each_address([](const char* name, std::uintptr_t held) {
+          const std::uintptr_t ours = is_of_mpi(name) ? preloaded.symbols.find(name) : 0;
+          return ours == 0 || held == ours;
+        });
+    known = are_ours ? Holds::ours : Holds::others;
+    cookie |= static_cast<std::uintptr_t>(known);
+  }
+  return known == Holds::others;
 }
 
 /// Whether an object is linked with another one.
 bool needs(std::uintptr_t one, std::uintptr_t other) {
-  const auto* const object = reinterpret_cast<const link_map*>(one);
-  const char* const name = base_name(reinterpret_cast<const link_map*>(other)->l_name);
+  const link_map* const object = object_of(one);
+  const char* const name = base_name(object_of(other)->l_name);
   const Symbols symbols(*object);
   for (const ElfW(Dyn)* entry = object->l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_NEEDED && starts_with(name, base_name(symbols.text(entry->d_un.d_val))))
       return true;
   }
   return false;
-}
-
-bool is_of_mpi(const char* function) {
-  if (*function == 'P') ++function;
-  return starts_with(function, "MPI_") || starts_with(function, "MPIX_");
 }
 
 constinit const std::uintptr_t* const* start_of_stack = nullptr;
@@ -96,18 +128,20 @@ void tell_of_removed_preload() {
 
 /// Returns the function that an object gets in place of the one that was found in another object; 0: that
 /// one.
-std::uintptr_t replace(std::uintptr_t from, std::uintptr_t to, const char* function) {
-  if (from == library.cookie) return 0;
-  if (to == library.cookie && preloaded.cookie == 0) {
+std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* function) {
+  if (is(from, library)) return 0;
+  if (is(to, library) && preloaded.cookie == 0) {
     if (is_equal(function, "MPI_Init") || is_equal(function, "MPI_Init_thread")) tell_of_removed_preload();
     return 0;
   }
-  if (to == library.cookie) return from == preloaded.cookie ? 0 : preloaded.symbols.find(function);
+  if (is(to, library)) {
+    return is(from, preloaded) || holds_others(from) ? 0 : preloaded.symbols.find(function);
+  }
   if (translator.cookie == 0) return 0;
   // Handles of a translator are not those of the library that it calls. Stretto gets what it calls there, so
   // what calls the translator goes past Stretto, and Stretto past the translator.
-  if (to == preloaded.cookie && needs(from, translator.cookie)) return translator.symbols.find(function);
-  if (to == translator.cookie && from == preloaded.cookie) return library.symbols.find(function);
+  if (is(to, preloaded) && needs(from, translator.cookie)) return translator.symbols.find(function);
+  if (is(to, translator) && is(from, preloaded)) return library.symbols.find(function);
   return 0;
 }
 
@@ -136,19 +170,24 @@ STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uint
     if (preloaded.cookie == 0) preloaded = opened;
     return LA_FLG_BINDTO;  // what Stretto asks for is its own concern
   }
-  if (stretto::is_mpi_library(name)) {
-    // A process may load several, but Stretto serves one. A library of the standard ABI that translates loads
-    // another one behind it, whose functions must not come to Stretto as well.
-    if (library.cookie == 0) library = opened;
-    return *cookie == library.cookie ? LA_FLG_BINDTO : 0;
+  switch (stretto::kind_of(name, opened.symbols)) {
+    case stretto::Kind::mpi_library:
+      // A process may load several, but Stretto serves one. A library of the standard ABI that translates
+      // loads another one behind it, whose functions must not come to Stretto as well.
+      if (library.cookie == 0) library = opened;
+      return stretto::is(*cookie, library) ? LA_FLG_BINDTO : 0;
+    case stretto::Kind::translates:
+      if (translator.cookie == 0) translator = opened;
+      return LA_FLG_BINDTO | LA_FLG_BINDFROM;
+    case stretto::Kind::none:
+      break;
   }
-  if (translator.cookie == 0 && stretto::is_translator(opened.symbols)) translator = opened;
-  return *cookie == translator.cookie ? LA_FLG_BINDTO | LA_FLG_BINDFROM : LA_FLG_BINDFROM;
+  return LA_FLG_BINDFROM;
 }
 
 STRETTO_OF_AUDITOR unsigned la_objclose(std::uintptr_t* cookie) {
   for (stretto::Object* object : {&preloaded, &library, &translator}) {
-    if (*cookie == object->cookie) *object = {};
+    if (stretto::is(*cookie, *object)) *object = {};
   }
   return 0;
 }

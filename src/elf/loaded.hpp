@@ -32,12 +32,33 @@ class Symbols {
       if (entry->d_tag == DT_SYMTAB) symbols_ = at<ElfW(Sym)>(entry->d_un.d_ptr);
       if (entry->d_tag == DT_STRTAB) names_ = at<char>(entry->d_un.d_ptr);
       if (entry->d_tag == DT_GNU_HASH) hashes_ = at<std::uint32_t>(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_RELA) addresses_ = at<ElfW(Rela)>(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_RELASZ) address_count_ = entry->d_un.d_val / sizeof(ElfW(Rela));
+      if (entry->d_tag == DT_RELACOUNT) relative_count_ = entry->d_un.d_val;
     }
   }
 
   /// Returns a text of the object's, by where it is among its texts.
   [[nodiscard]] const char* text(std::uintptr_t offset) const {
     return names_ == nullptr ? "" : names_ + offset;
+  }
+
+  /// Calls use(name, address) for each name whose address the object holds other than for its calls: in a
+  /// table, in a variable, or for calls that were compiled with -fno-plt. Stops where that returns false, and
+  /// returns whether it did not.
+  template <typename Use>
+  bool for_each_address(const Use& use) const {
+    if (symbols_ == nullptr || names_ == nullptr || addresses_ == nullptr) return true;
+    // Those without a name come first.
+    for (std::size_t i = relative_count_; i < address_count_; ++i) {
+      const ElfW(Rela)& address = addresses_[i];
+      const std::size_t symbol = ELF64_R_SYM(address.r_info);
+      const bool is_for_calls = ELF64_R_TYPE(address.r_info) == type_for_calls;
+      if (symbol == 0 || is_for_calls) continue;
+      const auto* const place = reinterpret_cast<const std::uintptr_t*>(base_ + address.r_offset);
+      if (!use(names_ + symbols_[symbol].st_name, *place)) return false;
+    }
+    return true;
   }
 
   /// Returns the address of a function or variable that the object defines; 0 if it defines none of this
@@ -87,10 +108,19 @@ class Symbols {
     }
   }
 
+#if defined(__aarch64__)
+  static constexpr unsigned type_for_calls = R_AARCH64_JUMP_SLOT;
+#else
+  static constexpr unsigned type_for_calls = R_X86_64_JUMP_SLOT;
+#endif
+
   std::uintptr_t base_ = 0;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* names_ = nullptr;
   const std::uint32_t* hashes_ = nullptr;
+  const ElfW(Rela) * addresses_ = nullptr;
+  std::size_t address_count_ = 0;
+  std::size_t relative_count_ = 0;
 };
 
 }  // namespace stretto

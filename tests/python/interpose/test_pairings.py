@@ -83,6 +83,12 @@ class Programs:
         self._build("cc", PROGRAMS / "opens_late.c", out)
         return out
 
+    def by_pointer(self, abi: str, *options: str) -> Path:
+        """A module that calls some functions by their addresses, or with -fno-plt all."""
+        out = self.folder / f"by-pointer-{abi}{''.join(options)}.so"
+        self._build(self.compiler(abi), PROGRAMS / "waits_by_pointer.c", out, "-shared", "-fPIC", *options)
+        return out
+
     def by_handle(self, abi: str) -> Path:
         """A program that opens the library and looks up each function in it."""
         out = self.folder / f"by-handle-{abi}"
@@ -211,6 +217,23 @@ def test_a_library_that_is_opened_late(target: Library, programs: Programs) -> N
 def test_what_is_bound_to_its_own_libraries(target: Library, programs: Programs) -> None:
     """RTLD_DEEPBIND, past a preload."""
     check(run(target, [str(programs.opener()), "--deepbind", str(programs.of(target.abi, module=True))]))
+
+
+@every_library
+@pytest.mark.parametrize("bound", ["late", "deepbind"])
+@pytest.mark.parametrize("options", [[], ["-fno-plt"]], ids=["some", "all"])
+def test_functions_that_are_called_by_their_addresses(
+    target: Library, options: list[str], bound: str, programs: Programs
+) -> None:
+    """Of which no auditor is told: all of the module's calls come to Stretto, or none."""
+    module = str(programs.by_pointer(target.abi, *options))
+    if bound == "late":
+        check(run(target, [str(programs.opener()), module]))
+        return
+    ran = run(target, [str(programs.opener()), "--deepbind", module])
+    assert (ran.code, ran.output.splitlines()[0]) == (0, "right"), ran.output
+    (line,) = ran.lines
+    assert "came by Stretto" in line
 
 
 @every_library
