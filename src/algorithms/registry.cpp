@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/registry.hpp"
 
+#include <algorithm>
+
 #include "algorithms/allgather/allgather.hpp"
 #include "algorithms/allreduce/allreduce.hpp"
 #include "algorithms/alltoall/alltoall.hpp"
@@ -36,7 +38,7 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name) {
 }
 
 Recipe usual_recipe(const Algorithm& algorithm) {
-  Recipe recipe{.algorithm = &algorithm, .radix = algorithm.usual_radix, .parts = {}};
+  Recipe recipe{.algorithm = &algorithm, .radix = algorithm.usual_radix, .links = {}, .parts = {}};
   for (std::size_t i = 0; i < algorithm.part_count(); ++i) {
     const auto& part = algorithm.parts.at(i);
     recipe.parts.push_back(usual_recipe(*find_algorithm(part.collective, part.usual)));
@@ -57,6 +59,12 @@ std::vector<Recipe> sample_recipes(Collective collective) {
         recipes.back().radix = radix;
       }
     }
+    if (algorithm.takes_links) {
+      for (const std::vector<int>& links : {std::vector{100, 50}, {100, 1, 80, 80}, {7, 100, 30}}) {
+        recipes.push_back(usual);
+        recipes.back().links = links;
+      }
+    }
     for (std::size_t i = 0; i < algorithm.part_count(); ++i) {
       for (const Algorithm& part : algorithms()) {
         if (part.collective != algorithm.parts.at(i).collective || part.part_count() > 0) continue;
@@ -69,6 +77,22 @@ std::vector<Recipe> sample_recipes(Collective collective) {
   return recipes;
 }
 
+namespace {
+
+/// A link after the other, `100x7+50`: seven of 100 percent, and one of 50.
+std::string links_text(const std::vector<int>& links) {
+  std::string text;
+  for (auto link = links.begin(); link != links.end();) {
+    const auto end = std::find_if(link, links.end(), [&](int other) { return other != *link; });
+    text += (text.empty() ? "" : "+") + std::to_string(*link);
+    if (end - link > 1) text += "x" + std::to_string(end - link);
+    link = end;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string to_string(const Recipe& recipe) {
   if (recipe.algorithm == nullptr) return "native";
   std::string text(recipe.algorithm->name);
@@ -77,11 +101,16 @@ std::string to_string(const Recipe& recipe) {
   }
   if (!recipe.parts.empty()) text += ")";
   if (recipe.radix != 0) text += ":radix=" + std::to_string(recipe.radix);
+  if (!recipe.links.empty()) text += ":links=" + links_text(recipe.links);
   return text;
 }
 
 Task task_of(const Recipe& recipe, const Topology& topology, int root) {
-  return {.topology = topology, .root = root, .radix = recipe.radix, .parts = recipe.parts};
+  return {.topology = topology,
+          .root = root,
+          .radix = recipe.radix,
+          .links = recipe.links,
+          .parts = recipe.parts};
 }
 
 Schedule build(const Recipe& recipe, const Topology& topology, int root, int rank) {

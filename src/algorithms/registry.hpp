@@ -16,10 +16,14 @@ namespace stretto {
 
 struct Algorithm;
 
+/// The fastest link, in percent.
+inline constexpr int whole_link = 100;
+
 /// An algorithm with its parameters, as a spec names it: `ring`, `knomial:radix=4`, `smp(ring)`.
 struct Recipe {
   const Algorithm* algorithm = nullptr;  // nullptr: the MPI library's own
   int radix = 0;                         // 0 if the algorithm has none
+  std::vector<int> links;                // [node] percents of the fastest link; empty: links are alike
   std::vector<Recipe> parts;             // of a composed algorithm
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
@@ -28,8 +32,9 @@ struct Recipe {
 /// The input of an algorithm that builds a schedule. The same on all ranks.
 struct Task {
   const Topology& topology;
-  int root = 0;   // if the collective has one
-  int radix = 0;  // at least 2 if the algorithm has one
+  int root = 0;                     // if the collective has one
+  int radix = 0;                    // at least 2 if the algorithm has one
+  std::span<const int> links = {};  // [node] percents of the fastest link; empty: links are alike
   std::span<const Recipe> parts = {};
 
   [[nodiscard]] int ranks() const { return topology.ranks(); }
@@ -70,6 +75,7 @@ struct Algorithm {
   /// correct there all the same.
   std::string_view (*misfit)(const Task& task) = [](const Task&) { return std::string_view{}; };
   int usual_radix = 0;  // 0: the algorithm has none
+  bool takes_links = false;
   /// Whether it sends runs of several blocks in one message. If the caller sets the lengths of blocks, such a
   /// schedule is not cut into segments, since a segment is a part of every block.
   bool moves_runs = false;

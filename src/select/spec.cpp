@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "text/size.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t most_segments = 32768;  // as many as there are tags
 constexpr std::uint64_t most_radix = 1024;
+constexpr std::uint64_t most_links = 65536;
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -26,6 +28,7 @@ std::string known_names(Collective collective) {
 }
 
 /// spec   := recipe (':' setting '=' value)* recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number]
+/// [':links=' links]
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), rest_(text) {}
@@ -59,7 +62,33 @@ class Parser {
       rest_.remove_prefix(std::string_view(":radix=").size());
       recipe.radix = static_cast<int>(parse_number("radix", take_word(), 2, most_radix, false));
     }
+    if (rest_.starts_with(":links=")) {
+      if (!algorithm->takes_links) fail(std::string(name) + " takes no links");
+      rest_.remove_prefix(std::string_view(":links=").size());
+      recipe.links = parse_links(take_word());
+    }
     return recipe;
+  }
+
+  /// links := group ('+' group)*, group := percent ['x' number]
+  std::vector<int> parse_links(std::string_view text) const {
+    std::vector<int> links;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('+', begin), text.size());
+      const std::string_view group = text.substr(begin, end - begin);
+      const std::size_t times = group.find('x');
+      const std::uint64_t percent =
+          parse_number("a link's percent", group.substr(0, times), 1, whole_link, false);
+      const std::uint64_t count = times == std::string_view::npos
+                                      ? 1
+                                      : parse_number("a number of links", group.substr(times + 1), 1,
+                                                     most_links - links.size(), false);
+      links.insert(links.end(), count, static_cast<int>(percent));
+      if (links.size() >= most_links && end < text.size()) fail("there are too many links");
+      begin = end + 1;
+    }
+    if (std::ranges::find(links, whole_link) == links.end()) fail("one link must have 100 percent");
+    return links;
   }
 
   void parse_parts(Recipe& recipe) {
@@ -90,8 +119,8 @@ class Parser {
       fail("native takes no window: all of its segments run at once");
     } else if (key == "window") {
       pipelining.window = static_cast<int>(parse_number(key, value, 1, Pipelining::most_window, false));
-    } else if (key == "radix") {
-      fail(to_string(spec.recipe) + " takes no radix here");
+    } else if (key == "radix" || key == "links") {
+      fail(to_string(spec.recipe) + " takes no " + std::string(key) + " here");
     } else {
       fail("there is no setting " + quoted(key) + "; there are segments, segment_bytes, window");
     }

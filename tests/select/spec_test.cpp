@@ -43,6 +43,35 @@ TEST(Spec, ReadsParametersAndParts) {
             "reduce_broadcast(knomial:radix=3,chain)");
 }
 
+TEST(Spec, ReadsLinks) {
+  const Spec spec = parse("weighted:links=100x2+50+100:segments=4");
+  EXPECT_EQ(spec.recipe.links, (std::vector{100, 100, 50, 100}));
+  EXPECT_EQ(spec.pipelining.segments, 4);
+  EXPECT_EQ(to_string(spec), "weighted:links=100x2+50+100:segments=4");
+  EXPECT_EQ(to_string(parse("weighted:links=7+100+100+100")), "weighted:links=7+100x3");
+  EXPECT_EQ(parse("multilane(weighted:links=50+100)").recipe.parts[0].links, (std::vector{50, 100}));
+}
+
+TEST(Spec, SaysWhatIsWrongWithLinks) {
+  const std::string percent = "a link's percent must be a whole number from 1 to 100, not ";
+  for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"ring:links=100", "ring takes no links"},
+           {"weighted:links=", percent + "\"\""},
+           {"weighted:links=100+", percent + "\"\""},
+           {"weighted:links=100+0", percent + "\"0\""},
+           {"weighted:links=100+-5", percent + "\"-5\""},
+           {"weighted:links=100+nan", percent + "\"nan\""},
+           {"weighted:links=100+1e9", percent + "\"1e9\""},
+           {"weighted:links=101", percent + "\"101\""},
+           {"weighted:links=100x0", "a number of links must be a whole number from 1 to 65536"},
+           {"weighted:links=100x99999999999", "a number of links must be a whole number from 1 to 65536"},
+           {"weighted:links=100x65536+100", "there are too many links"},
+           {"weighted:links=50x8", "one link must have 100 percent"},
+       }) {
+    EXPECT_NE(error_of(text).find(reason), std::string::npos) << text << ": " << error_of(text);
+  }
+}
+
 TEST(Spec, WhatIsNotSaidIsAsUsual) {
   for (const Algorithm& algorithm : algorithms()) {
     EXPECT_EQ(parse_spec(algorithm.collective, algorithm.name).recipe, usual_recipe(algorithm));

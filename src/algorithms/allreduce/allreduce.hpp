@@ -27,6 +27,7 @@ Schedule reduce_broadcast(const Task& task, int rank);
 Schedule nap(const Task& task, int rank);
 Schedule multilane(const Task& task, int rank);
 Schedule smp(const Task& task, int rank);
+Schedule weighted(const Task& task, int rank);
 Schedule cache_leaders(const Task& task, int rank);
 Schedule cache_lanes(const Task& task, int rank);
 
@@ -35,6 +36,7 @@ bool rabenseifner_no_idle_has_fixed_tree(const Task& task);
 bool knomial_has_fixed_tree(const Task& task);
 bool recursive_multiplying_has_fixed_tree(const Task& task);
 bool swing_keeps_order(const Task& task);
+std::string_view weighted_misfit(const Task& task);
 // Of cache_leaders and cache_lanes:
 bool by_cache_keeps_order(const Task& task);
 bool by_cache_has_fixed_tree(const Task& task);

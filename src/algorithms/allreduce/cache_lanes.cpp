@@ -45,9 +45,10 @@ void reduce_lane(Schedule& schedule, const Lanes& group) {
   for (int steps = 1; steps < group.size(); ++steps) {
     const int to = group.ahead(steps);
     const int from = group.back(steps);
-    if (to < group.count) schedule.send(group.lane(Buffer::input, to), group.rank(to));
+    if (group.has_lane(to)) schedule.send(group.lane(Buffer::input, to), group.rank(to));
     if (!group.has_lane()) continue;
-    const Slice theirs = scratch(schedule.add_scratch(group.me * group.blocks, group.blocks), group.blocks);
+    const Slice own = group.lane(Buffer::output, group.me);
+    const Slice theirs = scratch(schedule.add_scratch(own.first, own.count), own.count);
     schedule.recv(theirs, group.rank(from));
     contributions[static_cast<std::size_t>(from)] = theirs;
   }
@@ -63,8 +64,8 @@ Schedule by_cache(const Task& task, int rank, const Groups& groups, int lanes) {
   const Schedule across =
       build(task.parts[0], Topology::flat(static_cast<int>(groups.size())), 0, static_cast<int>(mine));
   const Lanes group{
-      .ranks = groups[mine], .me = static_cast<int>(me), .count = lanes, .blocks = across.blocks()};
-  Schedule schedule(task.ranks(), rank, lanes * across.blocks());
+      .ranks = groups[mine], .me = static_cast<int>(me), .begins = Lanes::alike(lanes, across.blocks())};
+  Schedule schedule(task.ranks(), rank, group.blocks());
   reduce_lane(schedule, group);
   if (group.has_lane()) {
     std::vector<int> ranks;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -11,39 +10,32 @@
 
 namespace stretto::allreduce {
 
-/// The ranks of a group (of a node, of a cache) and the blocks of their lanes, seen from one of these ranks.
+/// A group of ranks (of a node, of a cache, of all) that cuts the message into lanes, seen from one of them.
+/// The rank at place l of the group owns lane l, if there is one and it is not empty.
 struct Lanes {
-  std::span<const int> ranks;
-  int me;
-  int count;   // of lanes
-  int blocks;  // of a lane
+  std::span<const int> ranks;  // [place]
+  int me;                      // the place of this rank
+  std::vector<int> begins;     // [lane] its first block; one more for the end
+
+  /// The borders of so many lanes of so many blocks each.
+  static std::vector<int> alike(int count, int blocks);
 
   [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
-  [[nodiscard]] bool has_lane() const { return me < count; }
   [[nodiscard]] int ahead(int steps) const { return (me + steps) % size(); }
   [[nodiscard]] int back(int steps) const { return (me + size() - steps) % size(); }
   [[nodiscard]] int rank(int place) const { return ranks[static_cast<std::size_t>(place)]; }
-  [[nodiscard]] Slice lane(Buffer buffer, int number) const { return {buffer, number * blocks, blocks}; }
+  [[nodiscard]] int blocks() const { return begins.back(); }
+  [[nodiscard]] Slice lane(Buffer buffer, int place) const;
+  [[nodiscard]] bool has_lane(int place) const { return lane(Buffer::input, place).count > 0; }
+  [[nodiscard]] bool has_lane() const { return has_lane(me); }
 
+  /// Appends messages by which every rank sends its contributions to the owners of lanes, which reduce them
+  /// in rank order. In round s, a rank sends to the one s places ahead, so none is sent to twice in a round.
+  void append_reduce_scatter(Schedule& schedule) const;
   /// Appends the allreduce of this rank's lane among one rank of each group.
-  void append_across(Schedule& schedule, const Schedule& across, std::span<const int> lane_ranks) const {
-    std::vector<int> borders(static_cast<std::size_t>(blocks) + 1);
-    std::iota(borders.begin(), borders.end(), me * blocks);
-    schedule.append(
-        across,
-        {.ranks = lane_ranks, .input = size() == 1 ? Buffer::input : Buffer::output, .borders = borders});
-  }
-
-  /// Appends messages by which each lane's rank sends its result to all others.
-  void append_allgather(Schedule& schedule, Pace pace) const {
-    for (int steps = 1; steps < size(); ++steps) {
-      const int from = back(steps);
-      if (has_lane()) schedule.send(lane(Buffer::output, me), rank(ahead(steps)));
-      if (from < count) schedule.recv(lane(Buffer::output, from), rank(from));
-      if (pace == Pace::one_a_round) schedule.end_round();
-    }
-    schedule.end_round();
-  }
+  void append_across(Schedule& schedule, const Schedule& across, std::span<const int> lane_ranks) const;
+  /// Appends messages by which each owner sends the result of its lane to all others.
+  void append_allgather(Schedule& schedule, Pace pace) const;
 };
 
 }  // namespace stretto::allreduce

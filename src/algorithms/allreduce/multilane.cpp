@@ -8,10 +8,8 @@
 // rounds: in round s, rank l sends to l+s and receives from l-s (mod m), so no rank is sent to twice in a
 // round. A rank sends (m-1)/L of the message in each of the two.
 //
-// Rank l receives the contributions of l-1, …, 0, and then of m-1, …, l+1. It puts each on the left of its
-// partial result, but starts a second partial result, in scratch, where the order wraps around. Joined, both
-// are in rank order. So rank order is kept if each node holds consecutive ranks and the lanes' allreduce
-// keeps it.
+// Inside a node the contributions are reduced in rank order (lanes.cpp). So rank order is kept if each node
+// holds consecutive ranks and the lanes' allreduce keeps it.
 //
 // Source: the lanes are those of Träff, Decomposing collectives for exploiting multi-lane communication,
 // 2019 (arXiv 1910.13373); the exchange inside a node is ours.
@@ -22,34 +20,6 @@
 #include "algorithms/allreduce/lanes.hpp"
 
 namespace stretto::allreduce {
-namespace {
-
-void reduce_scatter(Schedule& schedule, const Lanes& node) {
-  const Slice own = node.lane(Buffer::input, node.me);
-  const Slice result = node.lane(Buffer::output, node.me);
-  Slice from_above;  // contributions of the ranks above this one
-  Slice so_far = own;
-  for (int s = 1; s < node.size(); ++s) {
-    const int to = node.ahead(s);
-    if (to < node.count) schedule.send(node.lane(Buffer::input, to), node.rank(to));
-    if (node.has_lane()) {
-      const int from = node.back(s);
-      if (from < node.me) {
-        schedule.recv_reduce(result, so_far, node.rank(from), Side::left);
-        so_far = result;
-      } else if (from_above.count == 0) {
-        from_above = scratch(schedule.add_scratch(result.first, result.count), result.count);
-        schedule.recv(from_above, node.rank(from));
-      } else {
-        schedule.recv_reduce(from_above, from_above, node.rank(from), Side::left);
-      }
-    }
-    schedule.end_round();
-  }
-  if (from_above.count != 0) schedule.reduce(result, so_far, from_above).end_round();
-}
-
-}  // namespace
 
 Schedule multilane(const Task& task, int rank) {
   const Topology& topology = task.topology;
@@ -57,10 +27,9 @@ Schedule multilane(const Task& task, int rank) {
   const Schedule across = build(task.parts[0], Topology::flat(topology.nodes), 0, number);
   const Lanes node{.ranks = topology.on_node(number),
                    .me = topology.place(rank),
-                   .count = topology.min_ppn,
-                   .blocks = across.blocks()};
-  Schedule schedule(task.ranks(), rank, node.count * node.blocks);
-  reduce_scatter(schedule, node);
+                   .begins = Lanes::alike(topology.min_ppn, across.blocks())};
+  Schedule schedule(task.ranks(), rank, node.blocks());
+  node.append_reduce_scatter(schedule);
   if (node.has_lane()) {
     std::vector<int> lane_ranks(static_cast<std::size_t>(topology.nodes));
     for (int other = 0; other < topology.nodes; ++other) {

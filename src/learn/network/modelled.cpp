@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -33,11 +34,35 @@ bool is_cut_small(const Spec& spec, const Topology& topology) {
   return segment < least_message_of_sockets * static_cast<std::size_t>(schedule.blocks());
 }
 
+bool goes_by_links(const Recipe& recipe) {
+  return !recipe.links.empty() || std::ranges::any_of(recipe.parts, goes_by_links);
+}
+
 /// Shorter messages are not worth trying. Inside a node each has a price that streams of tiny ones do not
-/// show. Between nodes a chain needs short ones, because they fill it sooner.
-std::size_t least_message(const CallShape& shape) {
+/// show. Between nodes a chain needs short ones, because they fill it sooner, and so do the halves of an
+/// allreduce that goes by links, because a slow link carries them at once.
+std::size_t least_message(const CallShape& shape, const Recipe& recipe) {
   if (shape.nodes == 1) return 32 * kibibyte;
-  return has_root(shape.collective) ? 8 * kibibyte : 16 * kibibyte;
+  return has_root(shape.collective) || goes_by_links(recipe) ? 8 * kibibyte : 16 * kibibyte;
+}
+
+/// What the registry cannot list: the recipe that goes by the links of these nodes.
+std::optional<ShortListed> find_recipe_of_links(Collective collective, const Topology& topology,
+                                                const Machine& machine) {
+  if (collective != Collective::allreduce || machine.node_rates.empty()) return std::nullopt;
+  if (machine.node_rates.size() != static_cast<std::size_t>(topology.nodes)) return std::nullopt;
+  Recipe across = usual_recipe(*find_algorithm(Collective::allreduce, "weighted"));
+  const double fastest = std::ranges::max(machine.node_rates);
+  for (const double rate : machine.node_rates) {
+    const auto percent = static_cast<int>(std::lround(whole_link * rate / fastest));
+    across.links.push_back(std::max(percent, 1));
+  }
+  if (topology.max_ppn == 1)
+    return ShortListed{.recipe = std::move(across), .long_messages = true, .segment_bytes = {}};
+  Recipe lanes = usual_recipe(*find_algorithm(Collective::allreduce, "multilane"));
+  lanes.parts[0] = std::move(across);
+  return ShortListed{
+      .recipe = std::move(lanes), .long_messages = true, .needs_shared_nodes = true, .segment_bytes = {}};
 }
 
 /// More than this many segments cost more time to estimate than they gain.
@@ -54,11 +79,14 @@ class Estimator {
       : recipe_(std::move(recipe)), topology_(topology), shape_(shape), machine_(machine) {
     const Schedule of_root = build(recipe_, topology, 0, 0);
     blocks_ = static_cast<std::size_t>(of_root.blocks());
+    messages_ =
+        goes_by_links(recipe_) ? static_cast<std::size_t>(topology.nodes * topology.min_ppn) : blocks_;
     steps_ = of_root.actions().size() * static_cast<std::size_t>(topology.ranks());
     if (steps_ <= most_steps) plan_.emplace(recipe_, topology, 0);
   }
 
-  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  /// The messages into which the schedule cuts a segment.
+  [[nodiscard]] std::size_t messages() const { return messages_; }
 
   /// Empty if it cannot be told.
   std::optional<double> seconds(const Pipelining& pipelining) {
@@ -103,6 +131,7 @@ class Estimator {
   const CallShape& shape_;
   const Machine& machine_;
   std::size_t blocks_ = 1;
+  std::size_t messages_ = 1;
   std::size_t steps_ = 0;
   std::optional<Plan> plan_;
   std::unique_ptr<Smaller> smaller_;
@@ -141,11 +170,11 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
     if (pipelining == Pipelining{}) keep_better(best.whole);
     if (message <= eager) keep_better(best.by_eager_messages);
   };
-  consider({}, (shape.bytes + estimator.blocks() - 1) / estimator.blocks());
+  consider({}, (shape.bytes + estimator.messages() - 1) / estimator.messages());
   if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
-    if (message < least_message(shape)) continue;
-    const std::size_t segment = std::min(message * estimator.blocks(), Pipelining::most_segment_bytes);
+    if (message < least_message(shape, listed.recipe)) continue;
+    const std::size_t segment = std::min(message * estimator.messages(), Pipelining::most_segment_bytes);
     if (segment < shape.bytes && shape.bytes / segment < most_segments) {
       consider({.segments = 0, .segment_bytes = segment, .window = 0}, message);
     }
@@ -157,8 +186,13 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
 
 std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
                                    std::size_t most, const std::function<bool(const Spec&)>& fits) {
+  const std::span<const ShortListed> registered = short_list(shape.collective);
+  std::vector<ShortListed> candidates(registered.begin(), registered.end());
+  if (auto of_links = find_recipe_of_links(shape.collective, topology, machine)) {
+    candidates.push_back(std::move(*of_links));
+  }
   std::vector<BestCuts> all;
-  for (const ShortListed& listed : short_list(shape.collective)) {
+  for (const ShortListed& listed : candidates) {
     if (listed.needs_shared_nodes && topology.max_ppn < 2) continue;
     if (!fits({.recipe = listed.recipe, .pipelining = {}})) continue;
     BestCuts best = find_best_cuts(listed, topology, shape, machine, fits);
