@@ -181,6 +181,9 @@ void bind_machine(nb::module_& module) {
       .def_ro("engine_message", &Machine::engine_message)
       .def_ro("engine_round", &Machine::engine_round)
       .def_prop_ro(
+          "node_rates", [](const Machine& m) { return m.node_rates; },
+          "Bytes per second of each node's link, if they differ; else empty.")
+      .def_prop_ro(
           "node_bandwidth", [](const Machine& m) { return m.node.bandwidth; },
           "What one node sends, or receives, in a second; 0: without limit, as fabric_bandwidth.")
       .def_prop_ro("fabric_bandwidth", [](const Machine& m) { return m.fabric.bandwidth; })

@@ -160,9 +160,11 @@ class Model:
 
 
 def link_seconds(call: Call, machine: Machine) -> float | None:
-    """Seconds that the busiest node's link needs at least, whatever the algorithm; None on one node.
+    """Seconds that the nodes' links need at least, whatever the algorithm; None on one node.
 
-    Without an injection limit, a node's link is as fast as all its ranks together.
+    Without an injection limit, a node's link is as fast as all its ranks together. Where links
+    differ, a slow one must carry the contributions of its node to an allreduce, and all of them together
+    2(n-1) messages of n nodes (`weighted`, docs/algorithms.md).
     """
     topology = parse_topology(call.topology)
     if topology.nodes < 2:
@@ -171,6 +173,11 @@ def link_seconds(call: Call, machine: Machine) -> float | None:
     fastest = max(one.bandwidth for one in machine.protocols("network"))
     bandwidth = machine.node_bandwidth or fastest * max(ppn.values())
     part = COLLECTIVES[call.collective].link_part(list(ppn.values()))
+    rates = machine.node_rates
+    if part and len(rates) == topology.nodes:
+        is_shared = call.collective == "allreduce"
+        alone = (1 if is_shared else part) / min(rates)
+        return call.bytes * max(alone, 2 * (len(rates) - 1) / sum(rates) if is_shared else 0)
     return part * call.bytes / bandwidth if part else None
 
 

@@ -64,7 +64,7 @@ class Explanation:
 
     @property
     def bound(self) -> float | None:
-        """Seconds that the busiest node's link needs at least; None on one node."""
+        """Seconds that the nodes' links need at least; None on one node."""
         return link_seconds(self.call, self.model.machine)
 
     @property

@@ -61,7 +61,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     lines += explanation.inside
     lines += explanation.between
     if bound:
-        lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")
+        lines.append(f"bound: the links need {format_seconds(bound)}, whatever the algorithm")
     lines.append(explanation.verdict)
     native = "; native: the best textbook algorithm" if explanation.has_library else ""
     lines.append(f"parts: what the predicted critical path consists of{native}")

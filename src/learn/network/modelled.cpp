@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -229,18 +230,29 @@ std::optional<Modelled> find_fastest_without_library(const CallShape& shape, con
 
 double least_seconds(const CallShape& shape, const Machine& machine) {
   if (shape.nodes < 2) return 0;
+  const std::vector<double>& rates = machine.node_rates;
+  const bool are_uneven = rates.size() == static_cast<std::size_t>(shape.nodes);
   // Links of several rates: of which the nodes are, the machine says of the whole cluster only.
-  const auto fastest = std::ranges::max_element(machine.node_rates);
-  double rate = fastest == machine.node_rates.end() ? machine.node.bandwidth : *fastest;
+  double rate = rates.empty() ? machine.node.bandwidth : std::ranges::max(rates);
+  // These must pass every node's link as a whole.
+  const Collective collective = shape.collective;
+  const bool are_whole = collective == Collective::allreduce || collective == Collective::bcast ||
+                         collective == Collective::reduce;
+  if (are_uneven && are_whole) rate = std::ranges::min(rates);
   // Where cores are the limit, that is what a rank was seen to send.
   if (!(rate > 0) && shape.max_ppn == 1) rate = machine.protocol(Level::network, shape.bytes).bandwidth;
   if (!(rate > 0)) return 0;
   // In bytes of the call: what crosses the busiest link in one direction.
   const double others = 1 - 1.0 / shape.nodes;
   double crossing = 0;
-  switch (shape.collective) {
+  switch (collective) {
     case Collective::allreduce:
-      crossing = 2 * others;
+      // A slow link must carry its node's contribution, and all links the least of all
+      // (allreduce/weighted.cpp).
+      crossing =
+          are_uneven
+              ? std::max(1.0, 2 * (shape.nodes - 1) * rate / std::accumulate(rates.begin(), rates.end(), 0.0))
+              : 2 * others;
       break;
     case Collective::bcast:
     case Collective::reduce:
