@@ -32,6 +32,8 @@ class Program:
     calls: frozenset[str]
     """The collectives that it calls at least."""
     mpi: str = "openmpi"
+    longer: Mapping[str, str] = field(default_factory=dict)
+    """What words of the command become where its time is measured."""
     tolerance: float = 0
     """Relative, where sums in another order show in the digits that it prints."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -46,13 +48,14 @@ class Program:
     mark: str = "packages"
     """What installs it, as a marker of pytest."""
 
-    def line(self, folder: Path) -> list[str]:
+    def line(self, folder: Path, *, longer: bool = False) -> list[str]:
         """The command of a rank, in a new folder of its own."""
         folder.mkdir()
         for name, source in self.files.items():
             (folder / name).write_bytes(Path(source).read_bytes())
         variables = {"OMP_NUM_THREADS": "1", **self.variables}
-        return ["env", "-C", str(folder), *(f"{name}={to}" for name, to in variables.items()), *self.command]
+        words = [self.longer.get(word, word) for word in self.command] if longer else self.command
+        return ["env", "-C", str(folder), *(f"{name}={to}" for name, to in variables.items()), *words]
 
     def results(self, output: str, folder: Path) -> list[str]:
         """The words of its result."""
@@ -82,6 +85,7 @@ def _digits(mpi: str) -> Program:
         name=f"mpi4py ({mpi})",
         package="mpi4py, scikit-learn",
         command=[sys.executable, str(EXAMPLES / "train_digits.py"), "--steps", "40"],
+        longer={"40": "200"},
         result=r"(?<=accuracy )[\d.]+",
         calls=frozenset({"allreduce"}),
         mpi=mpi,
@@ -94,7 +98,8 @@ PROGRAMS = [
     Program(
         name="LAMMPS",
         package="lammps",
-        command=["lmp", "-in", str(INPUTS / "melt.in"), "-log", "none"],
+        command=["lmp", "-in", str(INPUTS / "melt.in"), "-log", "none", "-var", "steps", "150"],
+        longer={"150": "1500"},
         result=r"^ *Step .*?(?=^Loop time)",
         calls=frozenset({"allreduce", "bcast", "reduce", "scan"}),
     ),
@@ -131,7 +136,8 @@ PROGRAMS = [
     Program(
         name="MPB",
         package="mpb-mpi, mpb-doc",
-        command=["mpb-mpi", "/usr/share/doc/mpb/examples/tri-holes.ctl"],
+        command=["mpb-mpi", "resolution=32", "/usr/share/doc/mpb/examples/tri-holes.ctl"],
+        longer={"resolution=32": "resolution=48"},
         result=r"^t[em]freqs:[^\n]*",
         calls=frozenset({"allreduce", "bcast"}),
         calls_are_fixed=False,
@@ -147,6 +153,7 @@ PROGRAMS = [
             "/usr/share/doc/python-petsc4py-doc/examples/demo/petsc-examples/ksp/ex2.py",
             *("-m", "100", "-n", "100", "-ksp_rtol", "1e-8"),
         ],
+        longer={"100": "300"},
         variables={"PETSC_DIR": str(next(Path("/usr/lib/petscdir").glob("petsc*/*-real"), ""))},
         result=r"^Norm of error[^\n]*",
         calls=frozenset({"allreduce", "bcast"}),
