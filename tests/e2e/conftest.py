@@ -29,7 +29,6 @@ ROOT = Path(__file__).parent.parent.parent
 MARKS = {
     "tensorflow": pytest.mark.frameworks,
     "torch_libraries": pytest.mark.frameworks,
-    "lammps": pytest.mark.packages,
     "chromium": pytest.mark.packages,
     "slurm": pytest.mark.packages,
 }
@@ -152,15 +151,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _find(name: str) -> str:
     found = shutil.which(name)
-    packages = "lammps chromium chromium-driver"
-    assert found, f"there is no {name}; get it with: apt-get install --no-install-recommends {packages}"
+    assert found, f"there is no {name}; get it with: scripts/setup packages"
     return found
-
-
-@pytest.fixture(scope="session")
-def lammps() -> str:
-    """The program."""
-    return _find("lmp")
 
 
 @pytest.fixture(scope="session")
