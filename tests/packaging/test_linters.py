@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recipes under the parsers and linters that PyPI has, in an environment of their own."""
+"""The recipes under the parsers, linters and builders that PyPI has, in an environment of their own."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -104,6 +105,22 @@ def test_conda_recipe_is_rendered(linters: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "recipe.yaml"
     wrong.write_text(recipe.read_text(encoding="utf-8").replace("requirements:", "requirement:"))
     assert attempt([linters / "python", "-c", RENDER, wrong], tmp_path).returncode != 0
+
+
+def test_conda_package_is_built(linters: Path, tmp_path: Path) -> None:
+    """And tested as the recipe says, beside packages that stand in for conda-forge's."""
+    assert list((ROOT / "dist").glob("*.whl")), "dist/ has no wheel; run scripts/wheel"
+    builder = Path(__file__).with_name("build_conda.py")
+    words = [linters / "python", builder, tmp_path / "channel", PACKAGING / "conda" / "recipe.yaml"]
+    # No package of an earlier run, whose name is the same.
+    output = output_of(words, tmp_path, RATTLER_CACHE_DIR=str(tmp_path / "cache"))
+    for passed in ("python imports test", "pip check", "all tests"):
+        assert f"✔ {passed} passed!" in output
+    assert f"stretto {VERSION}\n" in output
+    (built,) = (tmp_path / "channel").glob(f"linux-*/stretto-{VERSION}-*.conda")
+    assert built.stat().st_size > 1_000_000
+    major, minor = sys.version_info[:2]
+    assert re.search(rf"│ python +┆ >={major}\.{minor},<{major}\.{minor + 1}\.0a0 ", output), output[-4000:]
 
 
 READ_DOCKERFILE = """
