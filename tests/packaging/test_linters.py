@@ -98,7 +98,7 @@ def make_stand_ins(linters: Path, modules: list[str], folder: Path) -> None:
     The Python is one of its own, with what the recipe takes from other packages. But what those bring
     that are needed to build only is found if their module is loaded.
     """
-    python = folder / "python"
+    python = folder / "Python"
     subprocess.run([sys.executable, "-m", "venv", python], check=True)
     pip: list[str | Path] = [
         python / "bin" / "python",
@@ -112,31 +112,35 @@ def make_stand_ins(linters: Path, modules: list[str], folder: Path) -> None:
     brought = {"PDM": ["pdm-backend"], "scikit-build-core": ["scikit-build-core"], "nanobind": ["nanobind"]}
     for name, packages in brought.items():
         output_of([*pip, "--target", folder / name, *packages], folder)
-    names = {module: module.split("/")[0] for module in modules}
+    # EasyBuild asks it which libraries may stand for FlexiBLAS.
+    flexiblas = folder / "FlexiBLAS" / "flexiblas"
+    flexiblas.parent.mkdir()
+    flexiblas.write_text("#!/bin/sh\n")
+    flexiblas.chmod(0o755)
     members = ("GCC", "OpenMPI", "FlexiBLAS", "FFTW", "FFTW.MPI", "ScaLAPACK")
-    # As get_software_root_env_var_name of EasyBuild has it.
-    asked: list[str | Path] = [linters / "python", "-c", ENVIRONMENT_NAMES, *names.values()]
-    for line in output_of(asked, folder).splitlines():
-        name, root, version = line.split()
-        [module] = [module for module in names if names[module] == name]
-        lines = ["#%Module", f"setenv {root} {python if name == 'Python' else '/usr'}"]
-        lines.append(f"setenv {version} {module.split('/')[1].split('-')[0]}")
-        if name == "Python":
-            lines.append(f"prepend-path PATH {python}/bin")
-        if name in brought:
-            lines.append(f"prepend-path PYTHONPATH {folder / name}")
-        if name == "foss":
-            lines += [f"module load {member}" for member in modules if names[member] in members]
+    # By the same names as EasyBuild's own modules.
+    asked: list[str | Path] = [linters / "python", "-c", VARIABLES, *modules]
+    for module, variables in zip(modules, output_of(asked, folder).splitlines(), strict=True):
+        name, version = module.split("/")
+        root, holds_version = variables.split()
+        lines = [
+            "#%Module",
+            f"setenv {root} {python if name == 'Python' else '/usr'}",
+            f"setenv {holds_version} {version.split('-')[0]}",
+            f"prepend-path PATH {folder / name}/bin:{folder / name}",
+            *([f"prepend-path PYTHONPATH {folder / name}"] if name in brought else []),
+            *(f"module load {one}" for one in modules if name == "foss" and one.split("/")[0] in members),
+        ]
         file = folder / "easybuild" / "modules" / "all" / module
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(lines) + "\n")
 
 
-ENVIRONMENT_NAMES = """
+VARIABLES = """
 import sys
 from easybuild.tools.modules import get_software_root_env_var_name, get_software_version_env_var_name
-for name in sys.argv[1:]:
-    print(name, get_software_root_env_var_name(name), get_software_version_env_var_name(name))
+for name in (module.split("/")[0] for module in sys.argv[1:]):
+    print(get_software_root_env_var_name(name), get_software_version_env_var_name(name))
 """
 
 
