@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where the C interface is installed, and what other builds find it by: CMake's find_package(Stretto), pkg-config.
+# Where the C interface is installed, and what other builds find it by: CMake's find_package(Stretto), pkg-config. And
+# the source of Slurm's plugin, which is compiled where the cluster's Slurm is.
 #
-# STRETTO_INSTALL_LIBDIR, STRETTO_INSTALL_INCLUDEDIR   below the prefix, or below the Python package in a wheel
+# STRETTO_INSTALL_LIBDIR, _INCLUDEDIR, _DATADIR        below the prefix, or below the Python package in a wheel
 # stretto_install_c_interface()                        all of it; the target stretto must exist
 
 include(CMakePackageConfigHelpers)
@@ -11,9 +12,11 @@ if(building_wheel)
   # The wheel's prefix is site-packages.
   set(STRETTO_INSTALL_LIBDIR stretto/lib)
   set(STRETTO_INSTALL_INCLUDEDIR stretto/include)
+  set(STRETTO_INSTALL_DATADIR stretto/share)
 else()
   set(STRETTO_INSTALL_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
   set(STRETTO_INSTALL_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(STRETTO_INSTALL_DATADIR "${CMAKE_INSTALL_DATADIR}/stretto")
 endif()
 
 function(stretto_install_c_interface)
@@ -42,6 +45,8 @@ function(stretto_install_c_interface)
 
   install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h" "${PROJECT_SOURCE_DIR}/include/stretto/group.h"
           DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}/stretto" COMPONENT stretto)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/slurm/spank_stretto.c" DESTINATION "${STRETTO_INSTALL_DATADIR}"
+          COMPONENT stretto)
   install(EXPORT Stretto NAMESPACE Stretto:: FILE StrettoTargets.cmake DESTINATION "${config_dir}" COMPONENT stretto)
   # Before 1.0 the second number is the one that breaks programs.
   write_basic_package_version_file("${made}/StrettoConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

@@ -72,7 +72,7 @@ install_debian_packages() {
     apt-get -qq install --yes --no-install-recommends "${missing[@]}" </dev/null
 }
 
-# cpp_files: prints the sources to format and to lint, each followed by a NUL.
+# cpp_files: prints the sources of C++ and C to format, each followed by a NUL.
 cpp_files() {
-    find . \( -name build -o -name '.?*' \) -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0
+    find . \( -name build -o -name '.?*' \) -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) -print0
 }

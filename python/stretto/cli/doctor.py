@@ -22,8 +22,8 @@ def doctor(
         Place | None,
         typer.Option(
             "--lines",
-            help="Check nothing; print lines to copy, with the paths of this installation: for a task prolog "
-            "of Slurm, or for containers.",
+            help="Check nothing; print lines to copy, with the paths of this installation: for Slurm and its "
+            "plugin, or for containers.",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines to copy: how Slurm's prologs and containers bring this installation of Stretto to programs."""
+"""Lines to copy: how Slurm's plugin and containers bring this installation of Stretto to programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stretto.support.console import console_for, print_lines
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
 
-_PROLOG = "/etc/slurm/stretto-prolog"
+_PLUGIN = "/usr/local/lib/spank_stretto.so"
 
 
 class Place(Enum):
@@ -40,6 +40,8 @@ class Installation:
 
     library: Path
     command: Path | None
+    plugin: Path
+    """The source of the plugin for Slurm."""
 
     @property
     def exec(self) -> str:
@@ -57,8 +59,8 @@ class Installation:
 
 def find_installation() -> Installation:
     """This installation. Raises StrettoError if its paths cannot stand in LD_PRELOAD or in a shell's line."""
-    found = Installation(paths.library(), paths.find_command())
-    for path in (found.library.parent, found.command):
+    found = Installation(paths.library(), paths.find_command(), paths.slurm_plugin())
+    for path in (found.library.parent, found.command, found.plugin):
         wrong = re.search(r"[^\w@%+=./-]", str(path or ""), re.ASCII)
         if wrong:
             raise StrettoError(
@@ -70,25 +72,18 @@ def find_installation() -> Installation:
 
 def slurm_groups(here: Installation) -> list[Group]:
     """The lines for Slurm."""
-    known = f"*:{here.library}:*"
+    line = f"optional {_PLUGIN} lib={here.library.parent}"
     return [
         Group("Behind srun. No set-up is needed.", [f"srun -n 8 {here.exec} ./solver"]),
         Group(
-            f"A task prolog, for jobs that stay as they are: {_PROLOG}, executable, on all nodes.",
-            [
-                "#!/bin/sh",
-                'case ":$LD_PRELOAD:" in',
-                f"{known}) ;;",
-                "*)",
-                f'    echo "export LD_PRELOAD=${{LD_PRELOAD:+$LD_PRELOAD:}}{here.library}"',
-                # Else programs that are built with the address sanitizer refuse to start.
-                '    echo "export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" ;;',
-                "esac",
-            ],
+            "A plugin, for `srun --stretto`. It wants Slurm's headers (Debian: libslurm-dev), and is "
+            "compiled anew for each release of Slurm.",
+            [f"cc -O2 -fPIC -shared -o {_PLUGIN} {here.plugin}"],
         ),
-        Group("That prolog for all jobs: in slurm.conf.", [f"TaskProlog={_PROLOG}"]),
-        Group("Or for one job.", [f"srun --task-prolog={_PROLOG} -n 8 ./solver"]),
-        Group("A job goes without.", ["STRETTO_DISABLE=1 srun -n 8 ./solver"]),
+        Group("In plugstack.conf, on all nodes and where jobs are submitted.", [line]),
+        Group("Or, for all jobs that do not say.", [f"{line} default=on"]),
+        Group("A job has it.", ["srun --stretto -n 8 ./solver", "sbatch --stretto job.sh"]),
+        Group("A job goes without.", ["srun --stretto=off -n 8 ./solver"]),
     ]
 
 

@@ -112,6 +112,11 @@ def pkgconfig_folder() -> Path:
     return _package_folder("lib/pkgconfig")
 
 
+def slurm_plugin() -> Path:
+    """The source of the plugin for Slurm."""
+    return _package_folder("share") / "spank_stretto.c"
+
+
 def compile_flags() -> list[str]:
     """The compiler's flags to find stretto/stretto.h."""
     return [f"-I{_package_folder('include')}"]

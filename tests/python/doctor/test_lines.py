@@ -19,55 +19,31 @@ from stretto.doctor.lines import Group, Installation, Place, lines_for
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
-HERE = Installation(Path("/opt/s/lib/libstretto.so"), None)
+HERE = Installation(Path("/opt/s/lib/libstretto.so"), None, Path("/opt/s/share/spank_stretto.c"))
 
 
 def text_of(groups: list[Group]) -> str:
     return "\n".join(line for group in groups for line in group.lines)
 
 
-def prolog_of(groups: list[Group]) -> str:
-    [script] = ["\n".join(group.lines) for group in groups if group.lines[0] == "#!/bin/sh"]
-    return script
-
-
-def run_prolog(script: str, preloaded: str | None) -> str:
-    environment = {"PATH": "/usr/bin:/bin"} | ({} if preloaded is None else {"STAND_IN": preloaded})
-    # The dynamic linker would complain of files that are not there.
-    script = script.replace("$LD_PRELOAD", "$STAND_IN").replace("${LD_PRELOAD:", "${STAND_IN:")
-    ran = subprocess.run(
-        ["/bin/sh", "-eu" if preloaded is not None else "-e", "-c", script],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
-
-
-@pytest.mark.parametrize(
-    ("preloaded", "before"), [(None, ""), ("", ""), ("/x/liba.so", "/x/liba.so:"), ("/x /y", "/x /y:")]
-)
-def test_the_task_prolog_puts_stretto_behind_what_is_preloaded(preloaded: str | None, before: str) -> None:
-    assert run_prolog(prolog_of(lines.slurm_groups(HERE)), preloaded).splitlines() == [
-        f"export LD_PRELOAD={before}{HERE.library}",
-        "export ASAN_OPTIONS=verify_asan_link_order=0",
-    ]
-
-
-def test_the_task_prolog_prints_nothing_where_stretto_is_preloaded_already() -> None:
-    script = prolog_of(lines.slurm_groups(HERE))
-    for preloaded in (str(HERE.library), f"/x/liba.so:{HERE.library}"):
-        assert run_prolog(script, preloaded) == ""
+def test_the_plugin_of_slurm_is_compiled_from_what_is_installed() -> None:
+    """Slurm's headers may not be here: the test of Slurm compiles all of it."""
+    [line] = [line for line in text_of(lines_for(Place.SLURM)).splitlines() if line.startswith("cc ")]
+    words = shlex.split(line)
+    assert words[-1] == str(paths.slurm_plugin())
+    assert "slurm_spank_task_init" in Path(words[-1]).read_text(encoding="utf-8")
+    plugin = words[words.index("-o") + 1]
+    named = [one for one in text_of(lines.slurm_groups(HERE)).splitlines() if plugin in one.split()[1:2]]
+    assert named == [f"optional {plugin} lib=/opt/s/lib", f"optional {plugin} lib=/opt/s/lib default=on"]
 
 
 @pytest.mark.parametrize("place", list(Place))
 def test_the_lines_name_this_installation(place: Place) -> None:
     text = text_of(lines_for(place))
-    assert str(paths.library()) in text
+    assert str(paths.library().parent) in text
     assert f"{paths.find_command()} exec ./solver" in text
     for named in re.findall(r"/[^\s:,\"*$]*stretto[^\s:,\"*$]*", text):
-        assert Path(named).exists() or named == "/etc/slurm/stretto-prolog", named
+        assert Path(named).exists() or named == "/usr/local/lib/spank_stretto.so", named
 
 
 def exported(groups: list[Group]) -> Iterator[tuple[str, str]]:
@@ -116,7 +92,7 @@ def test_only_what_is_there_is_preloaded(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(StrettoError, match=r"libstretto\.so does not exist"):
         lines_for(Place.SLURM)
     (tmp_path / "libstretto.so").touch()
-    assert f':}}{tmp_path}/libstretto.so"' in text_of(lines_for(Place.SLURM))
+    assert f" lib={tmp_path}\n" in text_of(lines_for(Place.SLURM))
 
 
 def test_lines_are_not_wrapped_and_stand_under_comments() -> None:
