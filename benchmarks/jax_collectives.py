@@ -40,6 +40,7 @@ REFUSED = "Unsupported primitive type"
 
 
 def told(names: tuple[str, ...], default: int) -> int:
+    """What a launcher says of this process in its environment."""
     return next((int(os.environ[name]) for name in names if name in os.environ), default)
 
 
@@ -68,6 +69,7 @@ class Job:
 
 
 def own(array: jax.Array) -> np.ndarray[Any, Any]:
+    """This rank's part of an array."""
     return np.asarray(array.addressable_data(0))
 
 
@@ -110,6 +112,7 @@ def check(job: Job, name: str, kind: str, length: int) -> bool:
 
 
 def same(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], *what: object) -> None:
+    """Raise SystemExit unless both arrays are equal."""
     if found.dtype != wanted.dtype or found.shape != wanted.shape or not np.array_equal(found, wanted):
         raise SystemExit(f"{what}: {found} instead of {wanted}")
 
@@ -128,6 +131,7 @@ def check_groups(job: Job) -> None:
 
 
 def check_all(job: Job) -> str:
+    """Check every collective; return a line that says which types JAX refused."""
     names = ("psum", "pmax", "all_gather", "psum_scatter", "all_to_all", "ppermute")
     refused = []
     for name in names:
@@ -145,6 +149,7 @@ Parameters = list[tuple[jax.Array, jax.Array]]
 
 
 def first_parameters() -> Parameters:
+    """The same on all ranks."""
     sizes = (16, 64, 64, 1)
     random = np.random.default_rng(7)
     parameters = []
@@ -155,6 +160,7 @@ def first_parameters() -> Parameters:
 
 
 def loss_of(parameters: Parameters, inputs: jax.Array, targets: jax.Array) -> jax.Array:
+    """The mean square error of a small network."""
     for weights, biases in parameters[:-1]:
         inputs = jnp.tanh(inputs @ weights + biases)
     weights, biases = parameters[-1]
@@ -162,6 +168,7 @@ def loss_of(parameters: Parameters, inputs: jax.Array, targets: jax.Array) -> ja
 
 
 def stepped(parameters: Parameters, gradients: Parameters) -> Parameters:
+    """The parameters after a step."""
     stepped_on: Parameters = jax.tree.map(
         lambda value, gradient: value - 0.1 * gradient, parameters, gradients
     )
@@ -258,6 +265,7 @@ def measure(job: Job, name: str, size: int, budget: float) -> dict[str, Any]:
 
 
 def arguments() -> argparse.Namespace:
+    """The words of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("implementation", choices=("gloo", "mpi"))
     parser.add_argument("--coordinator", default="127.0.0.1:12321", help="where rank 0 listens: HOST:PORT")
@@ -282,6 +290,7 @@ def leave() -> None:
 
 
 def main() -> None:
+    """Check or measure, and print a line on rank 0."""
     chosen = arguments()
     jax.config.update("jax_cpu_collectives_implementation", chosen.implementation)
     jax.config.update("jax_platforms", "cpu")

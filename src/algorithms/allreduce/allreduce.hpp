@@ -14,6 +14,7 @@ std::span<const Algorithm> table();
 Schedule ring(const Task& task, int rank);
 Schedule recursive_doubling(const Task& task, int rank);
 Schedule rabenseifner(const Task& task, int rank);
+Schedule circulant(const Task& task, int rank);
 Schedule pairwise(const Task& task, int rank);
 Schedule two_shot(const Task& task, int rank);
 Schedule rabenseifner_no_idle(const Task& task, int rank);

@@ -64,6 +64,13 @@ constexpr auto rows = std::to_array<Algorithm>({
      .has_fixed_tree = always,
      .use = {.short_messages = true, .long_messages = true, .as_part = true, .segment_bytes = {mebibyte}}},
     {.collective = Collective::allreduce,
+     .name = "circulant",
+     .description =
+         "halvings of a circulant graph; least bytes and fewest rounds for them, 2 log2(p), for any p",
+     .build = circulant,
+     .keeps_order = up_to_two_ranks,
+     .use = {.short_messages = true, .long_messages = true, .as_part = true, .segment_bytes = {mebibyte}}},
+    {.collective = Collective::allreduce,
      .name = "pairwise",
      .description =
          "contributions directly to the owner of each block; least bytes, 2(p-1) rounds, fixed tree",

@@ -11,6 +11,7 @@ namespace stretto::reduce_scatter {
 std::span<const Algorithm> table();
 
 Schedule ring(const Task& task, int rank);
+Schedule circulant(const Task& task, int rank);
 Schedule pairwise(const Task& task, int rank);
 Schedule direct(const Task& task, int rank);
 Schedule recursive_halving(const Task& task, int rank);
