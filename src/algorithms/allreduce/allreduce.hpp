@@ -17,7 +17,6 @@ Schedule rabenseifner(const Task& task, int rank);
 Schedule circulant(const Task& task, int rank);
 Schedule pairwise(const Task& task, int rank);
 Schedule two_shot(const Task& task, int rank);
-Schedule rabenseifner_no_idle(const Task& task, int rank);
 Schedule knomial(const Task& task, int rank);
 Schedule recursive_multiplying(const Task& task, int rank);
 Schedule gather_scatter(const Task& task, int rank);
@@ -33,7 +32,6 @@ Schedule cache_leaders(const Task& task, int rank);
 Schedule cache_lanes(const Task& task, int rank);
 
 // Predicates that belong to one algorithm.
-bool rabenseifner_no_idle_has_fixed_tree(const Task& task);
 bool knomial_has_fixed_tree(const Task& task);
 bool recursive_multiplying_has_fixed_tree(const Task& task);
 bool swing_keeps_order(const Task& task);

@@ -2,10 +2,12 @@
 #include "interpose/handles/known_operation.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -57,8 +59,40 @@ kernels::Function find_kernel(const void* function) {
   return known == functions.end() ? nullptr : kernels::find(known->type, known->op);
 }
 
+/// Returns how many libraries the process has unloaded. Another one may have taken the place of a function
+/// then.
+unsigned long long count_unloaded() {
+  unsigned long long unloaded = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t /*size*/, void* result) {
+        *static_cast<unsigned long long*>(result) = info->dlpi_subs;
+        return 1;
+      },
+      &unloaded);
+  return unloaded;
+}
+
 std::mutex mutex;
 std::atomic<bool> any_known{false};
+
+/// What was found for each function: the linker searches for the symbol of an address one by one, and
+/// ScaLAPACK makes an operation for each of its calls.
+struct Found {
+  unsigned long long unloaded = 0;
+  std::map<const void*, kernels::Function> kernels;
+};
+constinit Immortal<Found> found_before;
+
+/// The same as find_kernel(), fast for a function that was seen before.
+kernels::Function find_kernel_again(const void* function) {
+  const unsigned long long unloaded = count_unloaded();
+  const std::lock_guard lock(mutex);
+  Found& found = found_before();
+  if (found.unloaded != unloaded) found = {.unloaded = unloaded, .kernels = {}};
+  const auto [entry, is_new] = found.kernels.try_emplace(function, nullptr);
+  if (is_new) entry->second = find_kernel(function);
+  return entry->second;
+}
 
 /// A function of the program may do different things with different datatypes.
 using Operation = std::pair<MPI_Op, MPI_Datatype>;
@@ -92,7 +126,7 @@ void know_operation(MPI_Op op, MPI_Datatype datatype, kernels::Function kernel) 
 }
 
 void note_operation(MPI_Op op, const void* function) {
-  const kernels::Function kernel = find_kernel(function);
+  const kernels::Function kernel = find_kernel_again(function);
   if (kernel == nullptr) return;
   const std::lock_guard lock(mutex);
   known_by_function()[op] = kernel;
