@@ -29,8 +29,9 @@ struct Object {
   Symbols symbols;
 };
 
-constinit Object preloaded;  // Stretto
-constinit Object library;    // the first MPI library of the process, as mpi/find_library.cpp has it
+constinit Object preloaded;        // Stretto
+constinit Object library;          // the first MPI library of the process, as mpi/find_library.cpp has it
+constinit bool is_served = false;  // some calls of it come to Stretto
 /// A library that has MPI's functions in a binary interface of its own, and calls another one by them
 /// (MPItrampoline).
 constinit Object translator;
@@ -134,15 +135,21 @@ std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* func
     if (is_equal(function, "MPI_Init") || is_equal(function, "MPI_Init_thread")) tell_of_removed_preload();
     return 0;
   }
-  if (is(to, library)) {
-    return is(from, preloaded) || holds_others(from) ? 0 : preloaded.symbols.find(function);
+  if (is(from, preloaded)) {
+    // Calls go on to the library that they come from. Where the linker searches the whole process, it may
+    // have found another one, or a translator.
+    const bool is_others = is_served && !is(to, library) && Symbols(*object_of(to)).find("PMPI_Init") != 0;
+    return is_others ? library.symbols.find(function) : 0;
   }
-  if (translator.cookie == 0) return 0;
+  if (is(to, library)) {
+    const std::uintptr_t ours = holds_others(from) ? 0 : preloaded.symbols.find(function);
+    is_served = is_served || ours != 0;
+    return ours;
+  }
   // Handles of a translator are not those of the library that it calls. Stretto gets what it calls there, so
-  // what calls the translator goes past Stretto, and Stretto past the translator.
-  if (is(to, preloaded) && needs(from, translator.cookie)) return translator.symbols.find(function);
-  if (is(to, translator) && is(from, preloaded)) return library.symbols.find(function);
-  return 0;
+  // what calls the translator goes past Stretto.
+  const bool is_translated = is(to, preloaded) && translator.cookie != 0 && needs(from, translator.cookie);
+  return is_translated ? translator.symbols.find(function) : 0;
 }
 
 }  // namespace
@@ -175,7 +182,7 @@ STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uint
       // A process may load several, but Stretto serves one. A library of the standard ABI that translates
       // loads another one behind it, whose functions must not come to Stretto as well.
       if (library.cookie == 0) library = opened;
-      return stretto::is(*cookie, library) ? LA_FLG_BINDTO : 0;
+      return LA_FLG_BINDTO;
     case stretto::Kind::translates:
       if (translator.cookie == 0) translator = opened;
       return LA_FLG_BINDTO | LA_FLG_BINDFROM;
@@ -189,6 +196,7 @@ STRETTO_OF_AUDITOR unsigned la_objclose(std::uintptr_t* cookie) {
   for (stretto::Object* object : {&preloaded, &library, &translator}) {
     if (stretto::is(*cookie, *object)) *object = {};
   }
+  if (library.cookie == 0) stretto::is_served = false;
   return 0;
 }
 

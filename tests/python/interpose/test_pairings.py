@@ -263,7 +263,7 @@ def test_calls_that_pass_by_are_told(target: Library, programs: Programs) -> Non
     assert target.soname.split(".so")[0] in line
 
 
-@pytest.mark.parametrize(
+two_libraries = pytest.mark.parametrize(
     ("target", "other"),
     [
         (Library("openmpi", "openmpi"), Library("mpich5", "abi")),
@@ -274,9 +274,21 @@ def test_calls_that_pass_by_are_told(target: Library, programs: Programs) -> Non
     ],
     ids=str,
 )
+
+
+@two_libraries
 def test_two_libraries(target: Library, other: Library, programs: Programs) -> None:
     """The other one is loaded, and never called."""
     check(run(target, [str(programs.of(target.abi)), "beside", str(other.path())]))
+
+
+@two_libraries
+def test_another_library_behind_one_that_looks_past_a_preload(
+    target: Library, other: Library, programs: Programs
+) -> None:
+    """Calls go on to the library that they come from, not to what the linker finds first in the process."""
+    module = str(programs.of(target.abi, module=True))
+    check(run(target, [str(programs.opener()), "--deepbind", "--then", str(other.path()), module]))
 
 
 FORTRAN = """\
