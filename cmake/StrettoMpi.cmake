@@ -173,6 +173,7 @@ add_library(stretto SHARED ${interpose_sources} ${libc_copies})
 list(FILTER interpose_sources EXCLUDE REGEX
      "/interpose/((collectives|handles|interface|observe|passing)/|start/passed_by)")
 stretto_unite_folders(stretto ${interpose_sources})
+add_dependencies(stretto stretto-audit)
 target_include_directories(stretto PRIVATE "${PROJECT_BINARY_DIR}/generated")
 target_link_libraries(stretto PRIVATE stretto_faces stretto_own_network stretto_engine stretto_faces stretto_build_mark stretto_json
                                       ${CMAKE_DL_LIBS})

@@ -45,7 +45,7 @@ std::vector<int> borders_of(const Sums& sums, const Halving& round) {
   for (const Alike& one : sums)
     borders.push_back(one.first < round.half ? one.first : one.first - round.half);
   std::ranges::sort(borders);
-  borders.erase(std::ranges::unique(borders).begin(), borders.end());
+  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
   return borders;
 }
 

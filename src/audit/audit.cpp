@@ -102,6 +102,16 @@ bool needs(std::uintptr_t one, std::uintptr_t other) {
   return false;
 }
 
+/// Whether an object is a tool, which has functions MPI_X. What it asks the library for is meant to go on
+/// there: it would come back to the tool from Stretto.
+bool is_tool(std::uintptr_t cookie, const char* function) {
+  const Symbols symbols(*object_of(cookie));
+  for (const char* name : {*function == 'P' ? function + 1 : function, "MPI_Init", "MPI_Init_thread"}) {
+    if (symbols.find(name) != 0) return true;
+  }
+  return false;
+}
+
 constinit const std::uintptr_t* const* start_of_stack = nullptr;
 
 /// The launcher of rank 0, or none, started the process.
@@ -142,7 +152,8 @@ std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* func
     return is_others ? library.symbols.find(function) : 0;
   }
   if (is(to, library)) {
-    const std::uintptr_t ours = holds_others(from) ? 0 : preloaded.symbols.find(function);
+    const bool is_left = is_tool(from, function) || holds_others(from);
+    const std::uintptr_t ours = is_left ? 0 : preloaded.symbols.find(function);
     is_served = is_served || ours != 0;
     return ours;
   }
@@ -159,6 +170,8 @@ using stretto::library;
 using stretto::preloaded;
 using stretto::translator;
 
+// The signatures are the linker's.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name, readability-non-const-parameter)
 #define STRETTO_OF_AUDITOR extern "C" __attribute__((visibility("default")))
 
 STRETTO_OF_AUDITOR unsigned la_version(unsigned of_linker) {
@@ -208,3 +221,4 @@ STRETTO_OF_AUDITOR std::uintptr_t la_symbind64(ElfW(Sym) * found, unsigned /*ind
   const std::uintptr_t instead = stretto::replace(*from, *to, name);
   return instead == 0 ? found->st_value : instead;
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name, readability-non-const-parameter)

@@ -19,6 +19,7 @@
 // of workstations") with links of several rates; the shares are ours.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <vector>
 
@@ -34,6 +35,7 @@ constexpr int longest_share = 16;
 /// The rates of the links of all ranks, of one rank on each node. Nodes that are not named have the fastest.
 std::vector<double> rates_of(const Task& task) {
   std::vector<double> rates;
+  rates.reserve(static_cast<std::size_t>(task.ranks()));
   for (int rank = 0; rank < task.ranks(); ++rank) {
     const auto node = static_cast<std::size_t>(task.topology.node(rank));
     const int percent = node < task.links.size() ? task.links[node] : whole_link;
@@ -74,6 +76,7 @@ std::vector<double> parts_of(const std::vector<double>& rates) {
 std::vector<int> borders_of(const std::vector<double>& parts) {
   const double longest = *std::ranges::max_element(parts);
   std::vector<int> shares;
+  shares.reserve(parts.size());
   for (const double part : parts)
     shares.push_back(static_cast<int>(std::lround(longest_share * part / longest)));
   const int divisor = std::accumulate(shares.begin(), shares.end(), 0, std::gcd<int, int>);
