@@ -17,8 +17,8 @@ std::string find_library();
 /// handles.
 std::string preload_value(const std::string& library, const char* existing);
 
-/// Returns the value of LD_AUDIT: what audits already, and then the library beside `library` that brings calls
-/// to it which look past a preload (src/audit), if it is there.
+/// Returns the value of LD_AUDIT: what audits already, and then the library beside `library` that brings
+/// calls to it which look past a preload (src/audit), if it is there.
 std::string audit_value(const std::string& library, const char* existing);
 
 /// Returns the value of ASAN_OPTIONS by which the address sanitizer starts though libraries are preloaded

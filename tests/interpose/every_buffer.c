@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives on buffers on the stack, in the heap (by brk and by mmap), in static memory and in a mapping: some
-// kinds are asked about drivers of devices, some are not. Prints "right".
+// Collectives on buffers on the stack, in the heap (by brk and by mmap), in static memory and in a mapping:
+// some kinds are asked about drivers of devices, some are not. Prints "right".
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static void use(int* buffer, int count, const char* where) {
 
   for (int i = 0; i < count; ++i) buffer[i] = i + rank;
   MPI_Allreduce(MPI_IN_PLACE, buffer, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  for (int i = 0; i < count; ++i) check(buffer[i] == ranks * i + ranks * (ranks - 1) / 2, "an allreduce", where);
+  for (int i = 0; i < count; ++i)
+    check(buffer[i] == ranks * i + ranks * (ranks - 1) / 2, "an allreduce", where);
 
   for (int i = 0; i < count; ++i) buffer[i] = rank == 0 ? 3 * i : -1;
   MPI_Bcast(buffer, count, MPI_INT, 0, MPI_COMM_WORLD);
@@ -44,8 +45,7 @@ int main(int argc, char** argv) {
   int of_stack[few];
   int* small = malloc(few * sizeof(int));
   int* large = malloc(many * sizeof(int));
-  int* mapped =
-      mmap(NULL, many * sizeof(int), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  int* mapped = mmap(NULL, many * sizeof(int), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   use(of_stack, few, "the stack");
   use(of_file, few, "static memory");
   use(small, few, "the heap");
