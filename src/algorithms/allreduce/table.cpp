@@ -68,8 +68,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description =
          "halvings of a circulant graph; least bytes and fewest rounds for them, 2 log2(p), for any p",
      .build = circulant,
-     .keeps_order = up_to_two_ranks,
-     .use = {.short_messages = true, .long_messages = true, .as_part = true, .segment_bytes = {mebibyte}}},
+     .keeps_order = up_to_two_ranks},
     {.collective = Collective::allreduce,
      .name = "pairwise",
      .description =
