@@ -16,6 +16,7 @@
 
 #include "audit/process.hpp"
 #include "elf/loaded.hpp"
+#include "text/rank_variables.hpp"
 
 namespace stretto {
 namespace {
@@ -116,7 +117,7 @@ constinit const std::uintptr_t* const* start_of_stack = nullptr;
 
 /// The launcher of rank 0, or none, started the process.
 bool may_be_rank_0(const Arguments& process) {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : rank_variables) {
     if (const char* rank = process.variable(name)) return is_equal(rank, "0");
   }
   return true;

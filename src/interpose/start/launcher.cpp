@@ -9,6 +9,7 @@
 
 #include "mpi/mpi.hpp"
 #include "select/library_name.hpp"
+#include "text/rank_variables.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
@@ -27,8 +28,6 @@ constexpr std::array launchers = {
     LauncherVariables{"PMI_SIZE", "PMI_RANK", "the launcher (of MPICH or Intel MPI, or srun --mpi=pmi2)"},
     LauncherVariables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
 };
-
-constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
 
 /// Returns the name of the library, whatever its binary interface.
 std::string library_of_process() {

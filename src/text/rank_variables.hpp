@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+namespace stretto {
+
+/// The variables by which launchers of MPI tell a process its rank; the first that is set counts.
+inline constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                              "SLURM_PROCID"};
+
+}  // namespace stretto
