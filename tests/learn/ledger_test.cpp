@@ -49,7 +49,6 @@ TEST(Ledger, WhatIsEarnedIsThereAfterThatManyCalls) {
   ledger.lose(1);
   const double missing = -ledger.left_for_duels(0.01);
   ASSERT_GT(missing, 0);
-  EXPECT_TRUE(ledger.is_exhausted());
   // Each call takes 0.004 s less than `native`.
   const double calls = Ledger::calls_to_earn(missing, 0.01, 0.004);
   ledger.add_calls(0.01 * calls, static_cast<std::uint64_t>(calls));
@@ -57,14 +56,18 @@ TEST(Ledger, WhatIsEarnedIsThereAfterThatManyCalls) {
   EXPECT_NEAR(ledger.left_for_duels(0.01), 0, 1e-9);
 }
 
-TEST(Ledger, AnotherNetworkDoesNotForgetLosses) {
+TEST(Ledger, TheFirstChangeNeverWaitsAndTheNextUntilTheLossesBeforeArePaid) {
   Ledger before;
   before.add_calls(10, 1000);
   before.lose(1);
+  EXPECT_TRUE(before.allows_change());
   Ledger ledger;
-  EXPECT_FALSE(ledger.is_exhausted());
   ledger.take_over(before);
-  EXPECT_TRUE(ledger.is_exhausted());
+  EXPECT_LT(ledger.left_for_duels(0.01), 0);
+  EXPECT_FALSE(ledger.allows_change());
+  ledger.lose(1);
+  ledger.add_calls(40, 4000);
+  EXPECT_TRUE(ledger.allows_change());
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description =
          "halvings of a circulant graph; least bytes and fewest rounds for them, 2 log2(p), for any p",
      .build = circulant,
-     .keeps_order = up_to_two_ranks},
+     .keeps_order = up_to_two_ranks,
+     .use = {.short_messages = true, .long_messages = true, .segment_bytes = {mebibyte}}},
     {.collective = Collective::allreduce,
      .name = "pairwise",
      .description =

@@ -40,7 +40,10 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
 struct Expected {
   std::vector<Candidate> fastest;
   double least_seconds = 0;  // what no spec can undercut; 0: not known
+  double saved_seconds = 0;  // by which a call is faster if links were idle before
 };
+
+constexpr double micro = 1e-6;
 
 /// What the model of this network expects of a kind of calls, the same on all ranks: rank 0 tells the others.
 /// Empty if nothing is known of the network, and nothing can be.
@@ -56,7 +59,10 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
         find_fastest(shape, state.topology(), network->machine, most_modelled,
                      [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
     // Whole numbers: programs set locales, which write fractions in different ways.
-    text = std::to_string(std::lround(1e6 * least_seconds(shape, network->machine))) + '\n';
+    const Limit& link = network->machine.node;
+    const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
+    text = std::to_string(std::lround(least_seconds(shape, network->machine) / micro)) + ' ' +
+           std::to_string(std::lround(saved / micro)) + '\n';
     for (const Modelled& one : fastest) {
       const long per_mille = std::lround(1000 * std::min(one.seconds / fastest.front().seconds, 1000.0));
       text += std::to_string(per_mille) + ' ' + to_string(one.spec) + '\n';
@@ -67,7 +73,8 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  all.least_seconds = static_cast<double>(std::stol(line)) / 1e6;
+  all.least_seconds = micro * static_cast<double>(std::stol(line));
+  all.saved_seconds = micro * static_cast<double>(std::stol(line.substr(line.find(' ') + 1)));
   while (std::getline(lines, line)) {
     const std::size_t space = line.find(' ');
     all.fastest.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
@@ -111,7 +118,7 @@ std::optional<KindLearner> by_earlier_jobs(const NewKind& kind) {
 
 std::optional<KindLearner> by_model(const NewKind& kind) {
   const CallTraits least = shortest_of(kind.traits);
-  auto [modelled, least_seconds] = expected_of(kind.state, least, kind.choice.spec, kind.comm);
+  auto [modelled, least_seconds, saved_seconds] = expected_of(kind.state, least, kind.choice.spec, kind.comm);
   if (modelled.empty()) return std::nullopt;
   const Spec best = modelled.front().spec;
   // The model may name `native`, too.
@@ -120,6 +127,7 @@ std::optional<KindLearner> by_model(const NewKind& kind) {
   modelled.insert(modelled.begin(), native());
   KindLearner found{.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
   found.learner.promise(least_seconds, least.bytes);
+  found.learner.expect_saved(saved_seconds);
   return found;
 }
 

@@ -153,16 +153,15 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
   }
   if (duel_) {
     const Trial::Verdict verdict = duel_->trial.agree(agreed.subspan(own_figures));
+    if (duel_->checks_network) return end_check();
     const double of_defender = duel_->trial.time_of(Side::defender);
     if (watch_.is_surprised_by(of_defender, duel_->bytes)) {
-      // The rematch, or the challenger, waits until that is clear.
       next_watch_ = calls_ + Watch::window;
-      if (!duel_->is_rematch) {
-        challengers_.insert(challengers_.begin(), duel_->challenger);
-        challenge_at_ = next_watch_;
-      }
-      duel_.reset();
-      return;
+      return postpone_duel(Watch::window);
+    }
+    if (wants_check(of_defender)) {
+      postpone_duel(1);
+      return begin_check();
     }
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
     // One that seems as fast costs nothing.
@@ -192,12 +191,45 @@ void Learner::end_duel(bool challenger_won) {
   const double ratio = challenger_won && trial.ratio() > 0 ? 1 / trial.ratio() : trial.ratio();
   const double seconds = trial.time_of(challenger_won ? Side::challenger : Side::defender);
   const std::size_t bytes = duel_->bytes;
+  arms_[incumbent_].in_duel = trial.time_of(Side::defender);
+  arms_[challenger].in_duel = trial.time_of(Side::challenger);
   // Calls by `native` take no longer than without Stretto.
   if (!is_native(challenger)) ledger_.lose(trial.lost());
   std::erase(challengers_, challenger);
   duel_.reset();
   conclude(winner, loser, seconds, ratio, bytes);
   put_on_probation(loser, ratio * seconds, bytes);
+  begin_watch();
+}
+
+/// The rematch, or the challenger, waits until it is clear whether the network has changed.
+void Learner::postpone_duel(std::uint64_t calls) {
+  if (!duel_->is_rematch) {
+    challengers_.insert(challengers_.begin(), duel_->challenger);
+    challenge_at_ = calls_ + calls;
+  }
+  duel_.reset();
+}
+
+/// `seconds`: of a call by the incumbent, after its last duel.
+bool Learner::wants_check(double seconds) const {
+  return probation_ && !probation_->was_checked && is_unlike_duel(incumbent_, seconds);
+}
+
+void Learner::begin_check() {
+  probation_->was_checked = true;
+  challenge(probation_->loser, Side::defender, true);
+  duel_->bytes = probation_->bytes;
+  duel_->checks_network = true;
+}
+
+/// Both sides must take another time: of one alone, the other's calls may be the reason.
+void Learner::end_check() {
+  const Duel check = *std::exchange(duel_, {});
+  const bool differ = is_unlike_duel(incumbent_, check.trial.time_of(Side::defender)) &&
+                      is_unlike_duel(check.challenger, check.trial.time_of(Side::challenger));
+  has_changed_ = differ && ledger_.allows_change();
+  if (!is_native(check.challenger)) ledger_.lose(check.trial.lost());
   begin_watch();
 }
 
@@ -254,10 +286,17 @@ void Learner::begin_watch() {
   next_watch_ = calls_ + (probation_ ? settling : std::max(settling, calls_between_watches()));
 }
 
+/// Whether a call takes so much more or less time than in its last duel that the network must have changed.
+bool Learner::is_unlike_duel(std::size_t arm, double seconds) const {
+  const auto [shorter, longer] = std::minmax(seconds, arms_[arm].in_duel);
+  return shorter > 0 && are_of_two_networks(shorter + saved_seconds_, longer);
+}
+
 /// `recent`: calls in a row by the winner of the last duels.
 void Learner::look_at_winner(const Recent& recent) {
   if (!(watch_.expected(probation_->bytes) > 0)) return;  // calls of that size are still to come
   count_won();
+  if (wants_check(recent.usual)) return begin_check();
   const Probation last = *std::exchange(probation_, {});
   const std::size_t known = best_in_a_row(last.bytes);
   const bool is_known_slower = known != incumbent_ && arms_[known].in_a_row < worth_a_change * recent.usual;
@@ -418,8 +457,7 @@ void Learner::watch(const Recent& recent) {
       next_watch_ = calls_ + Watch::window;
       return;
     case Watch::Finding::changed:
-      // It waits until another duel may be lost.
-      has_changed_ = !ledger_.is_exhausted();
+      has_changed_ = ledger_.allows_change();
   }
 }
 

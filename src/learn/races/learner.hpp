@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -35,7 +36,8 @@ struct Candidate {
 /// In a duel both sides take turns, but then all calls are by the winner, which may take another time: a link
 /// that has saved up bytes while the other side called passes them at once. So the winner's next calls are
 /// looked at. If they take longer than the loser took, the loser is called as often in a row, and the faster
-/// one stays.
+/// one stays. If they take quite another time than links can have saved up, the duel's first turns are
+/// repeated before that: where these take another time, too, it is the network that has changed.
 ///
 /// Duels are rationed: losses and agreements of all but the first stay below 1 % of the time of all calls, or
 /// of the first 200; a part of what was won may be spent on them as well. With the first duel, and with what
@@ -70,6 +72,10 @@ class Learner {
   /// `least` seconds. Calls of some milliseconds by a choice that comes near to that are not compared with
   /// `native`: little could be gained, and nobody knows how much lost. That waits until it is earned.
   void promise(double least, std::size_t bytes);
+
+  /// A call may take so many seconds less than one in a row, by what idle links have saved up. If that is not
+  /// told, any time.
+  void expect_saved(double seconds) { saved_seconds_ = seconds; }
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
@@ -112,6 +118,7 @@ class Learner {
     double slower = 0;      // than `native` in its last duel, as a multiple; 0: not known
     double in_a_row = 0;    // seconds of a call when it was in force, or called in its place; 0: not known
     std::size_t bytes = 0;  // of that call
+    double in_duel = 0;     // seconds of a call in its last duel; 0: not known
   };
 
   /// The trial under way between the incumbent and a challenger.
@@ -122,6 +129,7 @@ class Learner {
     std::uint64_t last_call;  // number of the last call that was part of it
     std::size_t bytes = 0;    // of its calls; 0: those of the next call
     bool has_this_call = false;
+    bool checks_network = false;  // its first turns say whether the last duel's times still hold
   };
 
   /// The last duels, until calls in a row have confirmed their winner.
@@ -131,6 +139,7 @@ class Learner {
     std::size_t bytes;            // of these calls
     double of_winner = 0;         // of a call in a row, if that was longer: then the loser is called in a row
     bool has_shown_once = false;  // the loser, that it is faster
+    bool was_checked = false;     // that the network is as in the duel
   };
 
   /// What this rank has measured since the last agreement.
@@ -160,10 +169,15 @@ class Learner {
   [[nodiscard]] double lost_by_native() const;
   [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
   void end_duel(bool challenger_won);
+  void postpone_duel(std::uint64_t calls);
+  [[nodiscard]] bool wants_check(double seconds) const;
+  void begin_check();
+  void end_check();
   void conclude(std::size_t winner, std::size_t loser, double seconds, double ratio, std::size_t bytes);
   void put_on_probation(std::size_t loser, double of_loser, std::size_t bytes);
   [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }
   [[nodiscard]] std::size_t best_in_a_row(std::size_t bytes) const;
+  [[nodiscard]] bool is_unlike_duel(std::size_t arm, double seconds) const;
   void look_at_winner(const Recent& recent);
   void look_at_loser(const Recent& recent);
   void keep(double seconds, std::size_t bytes);
@@ -193,6 +207,8 @@ class Learner {
   std::size_t rival_ = 0;                 // in the next rematch
   std::uint64_t rematch_at_ = 0;          // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
+
+  double saved_seconds_ = std::numeric_limits<double>::infinity();
 
   std::uint64_t calls_ = 0;
   Ledger ledger_;

@@ -35,7 +35,7 @@ void Ledger::add_agreement(double seconds) {
 
 void Ledger::take_over(const Ledger& other) {
   seconds_ = other.seconds_;
-  lost_ = other.lost_;
+  lost_ = lost_before_ = other.lost_;
 }
 
 double Ledger::left_for_duels(double native_seconds) const {
@@ -46,8 +46,8 @@ double Ledger::calls_to_earn(double seconds, double native_seconds, double won_e
   return seconds / (share_of_duels * native_seconds + share_of_won * won_each);
 }
 
-bool Ledger::is_exhausted() const {
-  return lost_ > most_lost * std::max(seconds_, first_calls * call_);
+bool Ledger::allows_change() const {
+  return lost_before_ <= most_lost * std::max(seconds_, first_calls * call_);
 }
 
 }  // namespace stretto

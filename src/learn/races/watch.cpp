@@ -14,6 +14,10 @@ constexpr std::uint64_t most_others = 64;
 
 }  // namespace
 
+bool are_of_two_networks(double shorter, double longer) {
+  return longer > other_regime * shorter;
+}
+
 void Watch::expect(double seconds, std::size_t bytes) {
   reference_ = seconds;
   bytes_ = bytes;
@@ -59,7 +63,7 @@ Watch::Finding Watch::look(const Recent& agreed) {
 
 bool Watch::is_surprised_by(double seconds, std::size_t bytes) {
   if (was_surprised_ || !(reference_ > 0) || bytes != bytes_ || !(seconds > 0)) return false;
-  was_surprised_ = seconds > other_regime * reference_ || reference_ > other_regime * seconds;
+  was_surprised_ = are_of_two_networks(std::min(seconds, reference_), std::max(seconds, reference_));
   if (was_surprised_) strikes_ = 1;
   return was_surprised_;
 }

@@ -14,6 +14,9 @@ struct Recent {
   double slow = 0;
 };
 
+/// Whether two times of a call are so different that they are of two networks.
+[[nodiscard]] bool are_of_two_networks(double shorter, double longer);
+
 /// Notices that calls take other times than when it was decided what is in force: the network has changed.
 /// Each rank counts its own calls; what the ranks have agreed on is looked at.
 class Watch {

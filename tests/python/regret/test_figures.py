@@ -231,7 +231,7 @@ def test_gains_are_short(gain: float, text: str) -> None:
 
 def test_the_candidates_of_a_size() -> None:
     assert set(candidates("allreduce", [1] * 8, 1 << 10, "native")) == {
-        "recursive_doubling", "rabenseifner", "knomial:radix=4"
+        "recursive_doubling", "rabenseifner", "circulant", "knomial:radix=4"
     }  # fmt: skip
     assert candidates("allreduce", [1] * 8, 1 << 10, "ring")[0] == "ring"
     assert rule_spec("allreduce", [1] * 8, 1 << 10, has_library=True) == "native"
