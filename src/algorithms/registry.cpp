@@ -38,7 +38,7 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name) {
 }
 
 Recipe usual_recipe(const Algorithm& algorithm) {
-  Recipe recipe{.algorithm = &algorithm, .radix = algorithm.usual_radix, .links = {}, .parts = {}};
+  Recipe recipe{.algorithm = &algorithm, .radix = algorithm.usual_radix, .late = 0, .links = {}, .parts = {}};
   for (std::size_t i = 0; i < algorithm.part_count(); ++i) {
     const auto& part = algorithm.parts.at(i);
     recipe.parts.push_back(usual_recipe(*find_algorithm(part.collective, part.usual)));
@@ -57,6 +57,12 @@ std::vector<Recipe> sample_recipes(Collective collective) {
         if (radix == usual.radix) continue;
         recipes.push_back(usual);
         recipes.back().radix = radix;
+      }
+    }
+    if (algorithm.takes_late) {
+      for (const int late : {1, 6}) {
+        recipes.push_back(usual);
+        recipes.back().late = late;
       }
     }
     if (algorithm.takes_links) {
@@ -101,6 +107,7 @@ std::string to_string(const Recipe& recipe) {
   }
   if (!recipe.parts.empty()) text += ")";
   if (recipe.radix != 0) text += ":radix=" + std::to_string(recipe.radix);
+  if (recipe.algorithm->takes_late) text += ":late=" + std::to_string(recipe.late);
   if (!recipe.links.empty()) text += ":links=" + links_text(recipe.links);
   return text;
 }
@@ -108,6 +115,7 @@ std::string to_string(const Recipe& recipe) {
 Task task_of(const Recipe& recipe, const Topology& topology, int root) {
   return {.topology = topology,
           .root = root,
+          .late = recipe.late,
           .radix = recipe.radix,
           .links = recipe.links,
           .parts = recipe.parts};

@@ -23,6 +23,7 @@ inline constexpr int whole_link = 100;
 struct Recipe {
   const Algorithm* algorithm = nullptr;  // nullptr: the MPI library's own
   int radix = 0;                         // 0 if the algorithm has none
+  int late = 0;                          // the late rank, of an algorithm that takes one
   std::vector<int> links;                // [node] percents of the fastest link; empty: links are alike
   std::vector<Recipe> parts;             // of a composed algorithm
 
@@ -33,6 +34,7 @@ struct Recipe {
 struct Task {
   const Topology& topology;
   int root = 0;                     // if the collective has one
+  int late = 0;                     // the late rank, if the algorithm takes one
   int radix = 0;                    // at least 2 if the algorithm has one
   std::span<const int> links = {};  // [node] percents of the fastest link; empty: links are alike
   std::span<const Recipe> parts = {};
@@ -76,6 +78,7 @@ struct Algorithm {
   std::string_view (*misfit)(const Task& task) = [](const Task&) { return std::string_view{}; };
   int usual_radix = 0;  // 0: the algorithm has none
   bool takes_links = false;
+  bool takes_late = false;
   /// Whether it sends runs of several blocks in one message. If the caller sets the lengths of blocks, such a
   /// schedule is not cut into segments, since a segment is a part of every block.
   bool moves_runs = false;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t most_segments = 32768;  // as many as there are tags
 constexpr std::uint64_t most_radix = 1024;
 constexpr std::uint64_t most_links = 65536;
+constexpr std::uint64_t most_rank = 16'777'215;
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -28,7 +29,7 @@ std::string known_names(Collective collective) {
 }
 
 /// spec   := recipe (':' setting '=' value)* recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number]
-/// [':links=' links]
+/// [':late=' number] [':links=' links]
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), rest_(text) {}
@@ -61,6 +62,11 @@ class Parser {
       if (algorithm->usual_radix == 0) fail(std::string(name) + " takes no radix");
       rest_.remove_prefix(std::string_view(":radix=").size());
       recipe.radix = static_cast<int>(parse_number("radix", take_word(), 2, most_radix, false));
+    }
+    if (rest_.starts_with(":late=")) {
+      if (!algorithm->takes_late) fail(std::string(name) + " takes no late rank");
+      rest_.remove_prefix(std::string_view(":late=").size());
+      recipe.late = static_cast<int>(parse_number("late", take_word(), 0, most_rank, false));
     }
     if (rest_.starts_with(":links=")) {
       if (!algorithm->takes_links) fail(std::string(name) + " takes no links");
@@ -119,7 +125,7 @@ class Parser {
       fail("native takes no window: all of its segments run at once");
     } else if (key == "window") {
       pipelining.window = static_cast<int>(parse_number(key, value, 1, Pipelining::most_window, false));
-    } else if (key == "radix" || key == "links") {
+    } else if (key == "radix" || key == "late" || key == "links") {
       fail(to_string(spec.recipe) + " takes no " + std::string(key) + " here");
     } else {
       fail("there is no setting " + quoted(key) + "; there are segments, segment_bytes, window");

@@ -52,6 +52,16 @@ TEST(Spec, ReadsLinks) {
   EXPECT_EQ(parse("multilane(weighted:links=50+100)").recipe.parts[0].links, (std::vector{50, 100}));
 }
 
+TEST(Spec, ReadsTheLateRank) {
+  EXPECT_EQ(parse("pre_reduced_ring:late=7").recipe.late, 7);
+  EXPECT_EQ(to_string(parse("multilane(pre_reduced_ring:late=2)")), "multilane(pre_reduced_ring:late=2)");
+  EXPECT_NE(error_of("ring:late=1").find("ring takes no late rank"), std::string::npos);
+  for (const char* text : {"", "-1", "1.5", "16777216", "x"}) {
+    const std::string error = error_of("pre_reduced_ring:late=" + std::string(text));
+    EXPECT_NE(error.find("late must be a whole number from 0 to 16777215"), std::string::npos) << error;
+  }
+}
+
 TEST(Spec, SaysWhatIsWrongWithLinks) {
   const std::string percent = "a link's percent must be a whole number from 1 to 100, not ";
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
@@ -92,6 +102,7 @@ Recipe random_recipe(Collective collective, std::mt19937& random, int depth) {
   const Algorithm& algorithm = *choices[random() % choices.size()];
   Recipe recipe = usual_recipe(algorithm);
   if (algorithm.usual_radix != 0) recipe.radix = static_cast<int>(2 + random() % 1023);
+  if (algorithm.takes_late) recipe.late = static_cast<int>(random() % 1000);
   for (std::size_t i = 0; i < recipe.parts.size(); ++i) {
     recipe.parts[i] = random_recipe(algorithm.parts.at(i).collective, random, depth - 1);
   }

@@ -36,6 +36,8 @@ bool knomial_has_fixed_tree(const Task& task);
 bool recursive_multiplying_has_fixed_tree(const Task& task);
 bool swing_keeps_order(const Task& task);
 std::string_view weighted_misfit(const Task& task);
+Schedule pre_reduced_ring(const Task& task, int rank);
+bool pre_reduced_ring_keeps_order(const Task& task);
 // Of cache_leaders and cache_lanes:
 bool by_cache_keeps_order(const Task& task);
 bool by_cache_has_fixed_tree(const Task& task);

@@ -86,6 +86,13 @@ constexpr auto rows = std::to_array<Algorithm>({
      .misfit = weighted_misfit,
      .takes_links = true},
     {.collective = Collective::allreduce,
+     .name = "pre_reduced_ring",
+     .description =
+         "for a rank that comes late: the others reduce before, so that n bytes a link are left then",
+     .build = pre_reduced_ring,
+     .keeps_order = pre_reduced_ring_keeps_order,
+     .takes_late = true},
+    {.collective = Collective::allreduce,
      .name = "two_shot",
      .description = "the same messages in two rounds of p-1: for ranks that share memory; fixed tree",
      .build = two_shot,
