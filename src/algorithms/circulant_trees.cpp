@@ -47,7 +47,7 @@ class ReceivedBlocks {
     return q_;
   }
 
-  /// The farthest x from which the skips before `round` can lead here, and the nearest from which they need.
+  /// The sender of a round, on the line: x is not behind it.
   [[nodiscard]] int last(std::size_t round) const { return target_ - skips_[round]; }
 
   /// Tries the sums of `at` and one or more of the first `skips` skips, the largest first.
