@@ -35,7 +35,7 @@ bool is_even(const CallShape& call) {
 using Property = std::size_t (*)(const CallShape&);
 
 /// The properties of calls, as rules name them.
-constexpr std::array<std::pair<std::string_view, Property>, 15> properties{{
+constexpr std::array<std::pair<std::string_view, Property>, 16> properties{{
     {"bytes", [](const CallShape& call) { return call.bytes; }},
     {"bytes/depth", [](const CallShape& call) { return call.bytes / depth_of(call); }},
     {"block", block_of},
@@ -44,6 +44,7 @@ constexpr std::array<std::pair<std::string_view, Property>, 15> properties{{
     {"ppn*ppn*block",
      [](const CallShape& call) { return amount(call.max_ppn) * amount(call.max_ppn) * block_of(call); }},
     {"ranks", [](const CallShape& call) { return amount(call.ranks); }},
+    {"rounds", [](const CallShape& call) { return amount(std::bit_width(amount(call.ranks) - 1)); }},
     {"nodes", [](const CallShape& call) { return amount(call.nodes); }},
     {"ppn", [](const CallShape& call) { return amount(call.max_ppn); }},
     {"min-ppn", [](const CallShape& call) { return amount(call.min_ppn); }},

@@ -18,6 +18,7 @@ inline constexpr std::string_view rule_text = R"rule(
 #   ranks, nodes, cache  cache: ranks on the emptiest last-level cache
 #   ppn, min-ppn         ranks on the fullest and on the emptiest node
 #   ppn*block            what a rank sends to another node in an alltoall; ppn*ppn*block: what a node sends
+#   rounds               of a tree: log2 ranks, rounded up
 #   bytes/depth          depth: (ranks-2) / log2 ranks, by which a chain is deeper than a tree
 #
 # or say what is true, or after ! is not: blocking; background (non-blocking and persistent calls); memory
@@ -34,8 +35,9 @@ inline constexpr std::string_view rule_text = R"rule(
 message = 16KiB, least_message = 8KiB
 # Blocking calls between nodes, from this size or this block on: an algorithm of Stretto.
 allreduce = 32KiB, allreduce_block = 8KiB, allreduce_pof2 = 64KiB, pof2_block = 64KiB
-bcast = 64KiB, bcast_blocks = 64KiB, reduce = 32KiB, reduce_blocks = 128KiB
-reduce_scatter = 512KiB, reduce_scatter_lanes = 128KiB, allgather = 512KiB, blocks_of_pair = 128KiB
+bcast = 32KiB, bcast_chain = 64KiB, bcast_of_nodes = 32KiB, reduce = 64KiB
+reduce_scatter_ring = 32KiB, reduce_scatter_halves = 128KiB, reduce_scatter_lanes = 128KiB
+allgather = 512KiB, blocks_of_pair = 128KiB
 # Non-blocking and persistent calls.
 background_doubling = 64KiB, background_doubling_pof2 = 32KiB, background_ring_block = 1KiB
 background_chain = 32KiB, background_bcast = 64KiB, background_reduce = 512
@@ -113,18 +115,15 @@ allreduce pof2 min-ppn>1 bytes>=allreduce_pof2 block>=pof2_block -> multilane:se
 allreduce pof2 bytes>=allreduce_pof2 block>=pof2_block -> ring:segment_bytes={message*ranks}
 allreduce !pof2 min-ppn>1 bytes>=allreduce block>=allreduce_block -> multilane:segment_bytes={message*ranks}
 allreduce !pof2 bytes>=allreduce block>=allreduce_block -> ring:segment_bytes={message*ranks}
-# A chain sends the message over each link once. It takes as long as the link needs, plus the time until the
-# last rank gets its first segment. So it needs many segments, at least two for each rank: then it takes 1.5
-# times the message's time, less than a tree of more than two rounds. Two ranks have one link between them,
-# and any message fills it.
+# The trees of a circulant graph send the message over each link once, as a chain does, in 2 log2(p) rounds.
+# Several segments meet at a rank, so a broadcast takes some 1.2 times as long as the link needs. A chain takes
+# less if it has many segments: as long as the link needs, plus the time until the last rank gets its first
+# segment. Two ranks have one link between them, and any message fills it.
+bcast ppn=1 ranks>5 bytes>=bcast block<bcast_chain -> circulant:segment_bytes={message*rounds}
 bcast ranks>2 bytes>=bcast block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
+bcast ppn>1 nodes>4 bytes>=bcast_of_nodes -> smp(circulant):segment_bytes={least_message*rounds}
+reduce ppn=1 ranks>2 bytes>=reduce -> circulant:segment_bytes={message*rounds}
 reduce ranks>2 bytes>=reduce block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
-# Shorter messages are sent in blocks, twice the message over a link. A tree of the libraries sends it log2(p)
-# times, and Open MPI's linear algorithm p-1 times. If recursive doubling has extra ranks, it sends as much as
-# a tree.
-bcast ppn=1 ranks>2 pof2 bytes>=bcast_blocks -> scatter_recursive_doubling
-bcast ppn=1 ranks>2 bytes>=bcast_blocks -> scatter_allgather
-reduce ppn=1 ranks>2 bytes>=reduce_blocks -> rabenseifner
 # Every block crosses the links once. With lanes, the node that owns a block sends it to (or gets its parts
 # from) all others, so if one node has most of the bytes, its link is the bottleneck. Around a ring, all links
 # carry the same. Reduce-scatters of the libraries use the links, too; too often if they are not node-aware.
@@ -132,7 +131,8 @@ reduce ppn=1 ranks>2 bytes>=reduce_blocks -> rabenseifner
 reduce_scatter,allgather ranks=2 bytes>=blocks_of_pair -> ring:segment_bytes={message*ranks}
 reduce_scatter ppn>1 !even bytes>=reduce_scatter_lanes -> ring:segment_bytes={message*ranks}
 reduce_scatter ppn>1 bytes>=reduce_scatter_lanes -> multilane:segment_bytes={message*ranks}
-reduce_scatter ppn=1 ranks>2 bytes>=reduce_scatter -> ring:segment_bytes={message*ranks}
+reduce_scatter ppn=1 ranks>2 block>=reduce_scatter_ring -> ring:segment_bytes={message*ranks}
+reduce_scatter ppn=1 ranks>2 !pof2 bytes>=reduce_scatter_halves -> circulant
 allgather ppn>1 even bytes>=allgather -> multilane:segment_bytes={message*ranks}
 allgather ranks>2 bytes>=allgather -> ring:segment_bytes={message*ranks}
 # Alltoall and barrier were measured on emulated clusters (docs/notebook.md). Short blocks cross the network

@@ -269,9 +269,6 @@ Expressions::Id SymbolicRun::combine(const Posted& where, Expressions::Id left, 
     fail(where, "reduces block " + std::to_string(a.block) + " with block " + std::to_string(b.block));
   } else if (a.lowest_rank == b.lowest_rank) {
     fail(where, "takes the contribution of " + name(a.lowest_rank) + " twice");
-  } else if (a.lowest_rank > b.lowest_rank) {
-    fail(where, "has the operand with " + name(b.lowest_rank) + " on the right of the one with " +
-                    name(a.lowest_rank));
   }
   return expressions_.combine(left, right);
 }

@@ -62,7 +62,6 @@ struct Proof {
 /// - Where only the two ends of a block's way know its length, no block of the output or of scratch is
 /// written
 ///   twice: so each has one length, which the same schedule can bring, walked with lengths in place of data.
-/// - The operand with the lowest rank stands on the left, everywhere.
 /// - Every result is there. Reductions hold every contribution exactly once, in the same expression on all
 /// ranks
 ///   that get it; other results are the data of the rank that has them.

@@ -109,7 +109,7 @@ TEST(Logarithmic, SchedulesOfOneRankStaySmall) {
   const Topology topology = Topology::flat(32768 + 12345);
   for (const Collective collective : {Collective::bcast, Collective::reduce}) {
     for (const std::string_view name :
-         {"binomial", "knomial", "scatter_recursive_doubling", "rabenseifner"}) {
+         {"binomial", "knomial", "circulant", "scatter_recursive_doubling", "rabenseifner"}) {
       if (find_algorithm(collective, name) == nullptr) continue;
       for (const int rank : {0, 1, 777, 45112}) {
         EXPECT_LE(actions_of(build(usual(collective, name), topology, 777, rank)).size(), 64U) << name;

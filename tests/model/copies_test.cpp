@@ -99,10 +99,12 @@ Alone copies_alone(const Case& one, const Device& device) {
 /// Ports serve the messages of several segments in the order in which they come. In trees, segments that
 /// begin one after the other may then be faster than those that begin at once: up to 13 % are seen, and 22 %
 /// of `weighted` on nodes of several ranks, for which it is not made. A call of one segment has no such
-/// choice, nor has a ring whose cores have little to do.
+/// choice, unless it goes along several trees (`circulant`), nor has a ring whose cores have little to do.
 double slack_of(const Case& one) {
   const std::string_view name = one.recipe.algorithm->name;
-  const bool has_choice = one.call.segments() > 1 && name != "ring" && name != "chain" && name != "pairwise";
+  const bool has_trees = to_string(one.recipe).find("circulant") != std::string::npos;
+  const bool has_choice =
+      has_trees || (one.call.segments() > 1 && name != "ring" && name != "chain" && name != "pairwise");
   if (!has_choice) return 1e-9;
   return name == "weighted" ? 0.25 : 0.15;
 }

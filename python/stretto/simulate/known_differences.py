@@ -86,6 +86,10 @@ _NO_PORT = (
     "in SMPI a rank has no port: several messages of one rank at once are each as fast as a single one, and "
     "messages inside a node share no resource"
 )
+_SEGMENTS_MEET = (
+    "messages of several segments meet at a rank: the walker serves them in the order in which they come, "
+    "and the later segments delay the earlier ones; SMPI shares links evenly"
+)
 _COPIES = "the walker counts copies inside a rank, as long as reductions; in SMPI they take no time"
 
 
@@ -99,6 +103,15 @@ def _nine_ranks(case: Case, size: int) -> bool:
 
 def _short_blocks(case: Case, size: int) -> bool:
     return size >= _64K and size < _64K * case.nodes
+
+
+def _short_blocks_of_trees(
+    segments: int,
+) -> tuple[str, Callable[[Case, int], bool], str, tuple[int, int, int]]:
+    def holds(case: Case, size: int) -> bool:
+        return _64K <= size < _64K * segments * (case.nodes - 1).bit_length()
+
+    return ("blocks below 64 KiB", holds, _SENT_AHEAD, (9, 1, _64K))
 
 
 def _fifteen_ranks(case: Case, size: int) -> bool:
@@ -124,6 +137,11 @@ KNOWN = (
     Known("reduce", "chain:segments=4", *_SHORT_SEGMENTS),
     Known("bcast", "scatter_allgather", "blocks below 64 KiB", _short_blocks, _AT_ONCE, (32, 1, _1M)),
     Known("bcast", "scatter_recursive_doubling", *_SHORT_SEGMENTS),
+    Known("bcast", "circulant", *_short_blocks_of_trees(1)),
+    Known("bcast", "circulant:segments=4", *_short_blocks_of_trees(4)),
+    Known("bcast", "circulant:segments=4", "16 MiB", _bytes(_16M, _16M), _SEGMENTS_MEET, (8, 1, _16M)),
+    Known("reduce", "circulant", *_short_blocks_of_trees(1)),
+    Known("reduce", "circulant:segments=4", *_short_blocks_of_trees(4)),
     Known(
         "allgather",
         "ring:segments=4",

@@ -14,6 +14,7 @@ Schedule binomial(const Task& task, int rank);
 Schedule knomial(const Task& task, int rank);
 Schedule linear(const Task& task, int rank);
 Schedule chain(const Task& task, int rank);
+Schedule circulant(const Task& task, int rank);
 Schedule scatter_allgather(const Task& task, int rank);
 Schedule scatter_recursive_doubling(const Task& task, int rank);
 Schedule smp(const Task& task, int rank);

@@ -38,6 +38,14 @@ constexpr auto rows = std::to_array<Algorithm>({
              .only_in_segments = true,
              .segment_bytes = {8 * kibibyte, 32 * kibibyte}}},
     {.collective = Collective::bcast,
+     .name = "circulant",
+     .description =
+         "log2(p) blocks, each along a tree of its own; 2 log2(p) rounds, no rank sends twice; for "
+         "many segments",
+     .build = circulant,
+     .keeps_order = always,
+     .use = {.long_messages = true, .as_part = true, .segment_bytes = {256 * kibibyte}}},
+    {.collective = Collective::bcast,
      .name = "scatter_allgather",
      .description = "binomial scatter, then a ring; twice the message at most, log2(p) + p-1 rounds",
      .build = scatter_allgather,

@@ -14,9 +14,11 @@ Schedule binomial(const Task& task, int rank);
 Schedule knomial(const Task& task, int rank);
 Schedule linear(const Task& task, int rank);
 Schedule chain(const Task& task, int rank);
+Schedule circulant(const Task& task, int rank);
 Schedule rabenseifner(const Task& task, int rank);
 
 bool chain_keeps_order(const Task& task);
+bool circulant_keeps_order(const Task& task);
 
 Schedule smp(const Task& task, int rank);
 

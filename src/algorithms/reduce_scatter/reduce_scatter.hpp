@@ -15,7 +15,6 @@ Schedule circulant(const Task& task, int rank);
 Schedule pairwise(const Task& task, int rank);
 Schedule direct(const Task& task, int rank);
 Schedule recursive_halving(const Task& task, int rank);
-Schedule linear(const Task& task, int rank);
 Schedule multilane(const Task& task, int rank);
 
 }  // namespace stretto::reduce_scatter

@@ -17,13 +17,6 @@ bool on_consecutive_ranks(const Task& task) {
 
 constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::reduce_scatter,
-     .name = "linear",
-     .description = "everything reduced to rank 0, which sends each rank its block; for tiny blocks",
-     .build = linear,
-     .keeps_order = always,
-     .has_fixed_tree = always,
-     .moves_runs = true},
-    {.collective = Collective::reduce_scatter,
      .name = "pairwise",
      .description = "each block directly from all ranks to its owner; least bytes, p-1 rounds",
      .build = pairwise,
