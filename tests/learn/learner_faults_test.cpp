@@ -265,6 +265,59 @@ TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
   }
 }
 
+/// The seconds of a call, by rank, while rank 1 comes late: a spec for that reduces before it comes.
+std::vector<double> seconds_beside_late(bool is_for_late, double late) {
+  const double others = is_for_late ? std::max(late, 0.0086) + 0.0057 : late + 0.010;
+  const double of_late = is_for_late ? others - late : 0.010;
+  return {others, of_late, others};
+}
+
+/// It is in force while the rank is late, and not a look longer. No other job hears of it.
+TEST(LearnerFaults, WhatIsForALateRankIsInForceWhileItIsLate) {
+  const Spec for_late = parse_spec(Collective::allreduce, "pre_reduced_ring:late=1");
+  std::vector<Learner> learners(ranks, learner_for({0.030, 0.010, 0.018, 0.040}));
+  for (std::size_t rank = 0; rank < ranks; ++rank) learners[rank].know_rank(static_cast<int>(rank));
+  Clock noise = noisy_clock(3, 0.02);
+  int number = 0;
+  const auto call = [&](int calls, double late) {
+    int used = 0;
+    for (int i = 0; i < calls; ++i, ++number) {
+      if (learners[0].wants_agreement()) {
+        std::vector<double> agreed = learners[0].figures();
+        for (const Learner& learner : learners) {
+          const std::vector<double> own = learner.figures();
+          for (std::size_t k = 0; k < own.size(); ++k) agreed[k] = std::max(agreed[k], own[k]);
+        }
+        for (Learner& learner : learners) {
+          learner.agree(agreed, 20e-6);
+          EXPECT_FALSE(learner.take_change());
+          if (const auto news = learner.take_news()) {
+            EXPECT_NE(news->spec, for_late);
+          }
+          const auto found = learner.take_late();
+          if (!found) continue;
+          EXPECT_EQ(found->rank, 1);
+          learner.challenge_for_late(for_late, 0.9);
+        }
+      }
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const Spec* spec = learners[rank].begin(bytes);
+        const bool is_for_late = spec != nullptr && *spec == for_late;
+        const double slower = spec == nullptr || is_for_late ? 1 : *spec == ways()[0] ? 3 : 1.8;
+        learners[rank].end(noise(number, rank, slower * seconds_beside_late(is_for_late, late)[rank]));
+        used += is_for_late && rank == 0 ? 1 : 0;
+      }
+    }
+    return used;
+  };
+  EXPECT_EQ(call(300, 0), 0) << "nobody is late";
+  EXPECT_GE(call(300, 0.005), 150);
+  EXPECT_GE(call(100, 0.005), 90);
+  call(20, 0);
+  EXPECT_EQ(call(300, 0), 0) << "nobody is late any more";
+  EXPECT_GE(call(300, 0.005), 100) << "it is late again";
+}
+
 /// Each next call may have another size, and none comes back: nothing can be compared, and nothing hangs.
 TEST(LearnerFaults, ADuelThatNeverEndsIsNoLoss) {
   Learner learner = learner_for({0.020, 0.010, 0.018, 0.040});

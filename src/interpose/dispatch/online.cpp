@@ -137,10 +137,13 @@ KindLearner by_rule(const NewKind& kind) {
 
 /// What stands for a kind of calls from its first call on: the word of the first who knows something.
 KindLearner make_learner(const NewKind& kind) {
+  std::optional<KindLearner> found;
   for (const auto source : {by_table, by_earlier_jobs, by_model}) {
-    if (std::optional<KindLearner> found = source(kind)) return *std::move(found);
+    if (!found) found = source(kind);
   }
-  return by_rule(kind);
+  if (!found) found = by_rule(kind);
+  found->learner.know_rank(kind.state.rank());
+  return *std::move(found);
 }
 
 /// Whether the call is short, and one of the first: a program that makes only a few of these gains nothing
@@ -149,6 +152,33 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
   return session.settings.online == Online::guard && spec.is_pass_through() &&
          traits.bytes < least_bytes_of_probe &&
          state.learners().count_short_call() <= short_calls_before_probe;
+}
+
+/// A block of a shorter message takes longer to be sent than to pass the link.
+constexpr std::size_t least_bytes_for_late = 512 * kibibyte;
+
+/// The spec that does as much as possible before a late rank comes.
+Spec spec_for_late(const Topology& topology, int rank) {
+  const bool is_alone = topology.max_ppn == 1;
+  const std::string late = "pre_reduced_ring:late=" + std::to_string(is_alone ? rank : topology.node(rank));
+  return parse_spec(Collective::allreduce, is_alone ? late : "multilane(" + late + ")");
+}
+
+/// If one rank comes late again and again, what is for that may be faster. By the closed form: where a call
+/// takes 2(p-1)/p times as long as its bytes pass a link, the others reduce in (q-1)/q of that before it
+/// comes.
+void try_for_late(Learner& learner, const Communicator& state, const CallTraits& traits) {
+  const auto late = learner.take_late();
+  const Topology& topology = state.topology();
+  if (!late || traits.collective != Collective::allreduce || topology.nodes < 3) return;
+  const Spec spec = spec_for_late(topology, late->rank);
+  const bool fits = find_misfit(spec, longest_of(traits), topology).empty();
+  if (!fits || shortest_of(traits).bytes < least_bytes_for_late) return;
+  const double nodes = topology.nodes;
+  const double message = late->call_seconds * nodes / (2 * (nodes - 1));
+  const double before = message * (nodes - 2) / (nodes - 1);
+  const double seconds = std::max(late->seconds, before) + message;
+  learner.challenge_for_late(spec, seconds / (late->call_seconds + late->seconds));
 }
 
 /// Agrees with the other ranks where that is due, and keeps what was decided.
@@ -168,6 +198,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
     again.learner.take_over_losses(kind.learner);
     kind = std::move(again);
   }
+  try_for_late(kind.learner, state, traits);
   const auto news = kind.learner.take_news();
   if (!news || !may_be_kept(traits) || state.rank() != 0) return;
   note_decision({.kind = kind_of(traits, state.topology(), Form::blocking),

@@ -51,7 +51,8 @@ constexpr double longest_call = 86400;
 constexpr std::uint64_t most_calls_for_pair = 64;
 
 /// Of figures(), before those of the duel.
-constexpr std::size_t own_figures = 5;
+constexpr std::size_t first_of_late = 5;
+constexpr std::size_t own_figures = first_of_late + LateRank::figure_count;
 
 std::span<const Stage> stages_of(bool by_native, bool is_rematch, bool are_long) {
   using namespace policies;
@@ -137,6 +138,7 @@ std::vector<double> Learner::figures() const {
   const auto calls = static_cast<double>(calls_ - tally_.since);
   const double all_calls = tally_.timed > 0 ? tally_.seconds * calls / static_cast<double>(tally_.timed) : 0;
   std::vector<double> all{all_calls, -tally_.agreement, recent.fast, recent.usual, recent.slow};
+  late_.append_figures(all, rank_, recent.usual);
   if (duel_) std::ranges::copy(duel_->trial.figures(), std::back_inserter(all));
   return all;
 }
@@ -170,7 +172,10 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
     if (verdict == Trial::Verdict::open && !is_too_dear) return;
     end_duel(verdict == Trial::Verdict::challenger);
   }
-  if (calls_ >= next_watch_) watch(recent);
+  if (calls_ >= next_watch_) {
+    watch(recent);
+    look_for_late(agreed.subspan(first_of_late, LateRank::figure_count));
+  }
   if (!duel_ && !is_loser_called())
     is_settled_ = ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch;
 }
@@ -237,6 +242,10 @@ void Learner::end_check() {
 /// multiple of it; 0: nothing was measured.
 void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, double ratio,
                        std::size_t bytes) {
+  if (for_late_ && winner == for_late_->arm && winner != incumbent_) {
+    for_late_->before = incumbent_;
+    for_late_->decided = decided_;
+  }
   if (ratio > 0) {
     is_measured_ = true;
     if (is_native(loser)) {
@@ -248,8 +257,7 @@ void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, do
     }
     decided_.call_seconds = seconds;
     decided_.call_bytes = bytes;
-    // What was never compared with `native` is no news, as above.
-    has_news_ = is_native(winner) || decided_.gain > 0;
+    has_news_ = is_news(winner);
     model_scale_ =
         is_native(winner) ? ratio * seconds / arms_[loser].expected : seconds / arms_[winner].expected;
   }
@@ -257,6 +265,11 @@ void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, do
   if (ratio > 0 && has_news_) arms_[loser].slower = ratio * seconds / native_seconds();
   plan_rematch(ratio, loser);
   plan_challenge();
+}
+
+/// What was never compared with `native` is no news (settle_promise()), nor is what is for a late rank.
+bool Learner::is_news(std::size_t winner) const {
+  return is_native(winner) || (decided_.gain > 0 && !(for_late_ && winner == for_late_->arm));
 }
 
 /// Of several losers since the last look, the best one counts. What long calls leave behind them is little.
@@ -345,7 +358,7 @@ void Learner::keep(double seconds, std::size_t bytes) {
   arms_[incumbent_].in_a_row = seconds;
   arms_[incumbent_].bytes = bytes;
   decided_.call_seconds = seconds;
-  has_news_ = is_native(incumbent_) || decided_.gain > 0;
+  has_news_ = is_news(incumbent_);
 }
 
 /// `ratio`: the time of the loser, as a multiple of the winner's.
@@ -459,6 +472,38 @@ void Learner::watch(const Recent& recent) {
     case Watch::Finding::changed:
       has_changed_ = ledger_.allows_change();
   }
+}
+
+void Learner::look_for_late(std::span<const double> agreed) {
+  if (duel_ || is_loser_called()) return;
+  late_.look(agreed);
+  if (!for_late_) return;
+  const auto& found = late_.found();
+  if (found && found->rank == for_late_->rank) return;
+  if (incumbent_ == for_late_->arm) {
+    count_won();
+    incumbent_ = for_late_->before;
+    decided_ = for_late_->decided;
+    probation_.reset();
+    begin_watch();
+  }
+  std::erase(challengers_, for_late_->arm);
+  for_late_.reset();
+  told_late_ = -1;
+}
+
+std::optional<LateRank::Found> Learner::take_late() {
+  const auto& found = late_.found();
+  if (!found || for_late_ || duel_ || !is_measured_ || found->rank == std::exchange(told_late_, found->rank))
+    return std::nullopt;
+  return found;
+}
+
+void Learner::challenge_for_late(const Spec& spec, double expected) {
+  for_late_ = {.arm = arms_.size(), .rank = told_late_};
+  arms_.push_back({.spec = spec, .expected = expected * arms_[incumbent_].expected});
+  challengers_.insert(challengers_.begin(), for_late_->arm);
+  plan_challenge();
 }
 
 bool Learner::take_change() {

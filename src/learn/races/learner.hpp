@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "learn/races/late_rank.hpp"
 #include "learn/races/ledger.hpp"
 #include "learn/races/policies.hpp"
 #include "learn/races/trial.hpp"
@@ -42,6 +43,9 @@ struct Candidate {
 /// Duels are rationed: losses and agreements of all but the first stay below 1 % of the time of all calls, or
 /// of the first 200; a part of what was won may be spent on them as well. With the first duel, and with what
 /// seems cheaper than it is, that is 2 %.
+///
+/// If one rank comes late again and again, a spec that reduces before it comes may challenge (take_late()).
+/// It is in force only as long as that rank comes late, and is no decision for other jobs.
 ///
 /// The ranks compare notes from time to time. If calls take much longer or shorter than before, on a network
 /// that has changed, everything is found out anew.
@@ -77,6 +81,9 @@ class Learner {
   /// told, any time.
   void expect_saved(double seconds) { saved_seconds_ = seconds; }
 
+  /// The number of this rank, for take_late().
+  void know_rank(int rank) { rank_ = rank; }
+
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
   /// The measurements of this rank since the last agreement.
@@ -103,6 +110,11 @@ class Learner {
   /// Whether calls take so much more or less time than before that the network must have changed; once. What
   /// was found out no longer holds: another learner takes over.
   bool take_change();
+  /// A rank that comes late to these calls; once for each such rank.
+  std::optional<LateRank::Found> take_late();
+  /// Lets a spec for the late rank that was taken last challenge what is in force. `expected`: its time as a
+  /// multiple of that.
+  void challenge_for_late(const Spec& spec, double expected);
   /// Counts what another learner of the same calls has lost, so that both together keep to the limits.
   void take_over_losses(const Learner& other);
 
@@ -174,6 +186,7 @@ class Learner {
   void begin_check();
   void end_check();
   void conclude(std::size_t winner, std::size_t loser, double seconds, double ratio, std::size_t bytes);
+  [[nodiscard]] bool is_news(std::size_t winner) const;
   void put_on_probation(std::size_t loser, double of_loser, std::size_t bytes);
   [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }
   [[nodiscard]] std::size_t best_in_a_row(std::size_t bytes) const;
@@ -185,6 +198,7 @@ class Learner {
 
   [[nodiscard]] std::uint64_t calls_between_watches() const;
   void watch(const Recent& recent);
+  void look_for_late(std::span<const double> agreed);
   void begin_watch();
 
   std::vector<Arm> arms_;  // the first is the standing choice
@@ -215,6 +229,18 @@ class Learner {
   std::uint64_t won_until_ = 0;  // what was won is counted up to this number of calls
   Watch watch_;
   std::uint64_t next_watch_ = least_watch;  // number of the call
+
+  /// A spec for a late rank, and what was in force before it won.
+  struct ForLate {
+    std::size_t arm;
+    int rank;
+    std::size_t before = 0;
+    Outcome decided = {};
+  };
+  int rank_ = 0;
+  LateRank late_;
+  int told_late_ = -1;
+  std::optional<ForLate> for_late_;
 
   Tally tally_;
   std::uint64_t all_timed_ = 0;  // calls of this rank
