@@ -181,7 +181,9 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
 }
 
 void Learner::challenge(std::size_t arm, Side first, bool is_rematch) {
-  duel_ = Duel{.trial = Trial(stages_of(is_native(arm), is_rematch, are_long()), first),
+  // What is for a late rank uses other connections, which are slow at first.
+  const bool is_for_late = for_late_ && arm == for_late_->arm;
+  duel_ = Duel{.trial = Trial(stages_of(is_native(arm), is_rematch, are_long() && !is_for_late), first),
                .challenger = arm,
                .is_rematch = is_rematch,
                .last_call = calls_};
