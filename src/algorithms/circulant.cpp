@@ -9,66 +9,14 @@
 namespace stretto {
 namespace {
 
-/// Sums at consecutive distances that hold contributions of the same ranks: those so many places back. The
-/// same for all ranks.
-struct Alike {
-  int first = 0;
-  std::vector<int> places_back;
-};
-using Sums = std::vector<Alike>;  // by distance
-
-const std::vector<int>& at(const Sums& sums, int distance) {
-  const auto next = std::ranges::upper_bound(sums, distance, {}, &Alike::first);
-  return (next - 1)->places_back;
-}
-
-/// The lowest rank of those so many places back.
-int lowest(const std::vector<int>& places_back, int rank, int ranks) {
-  int farthest = -1;  // of those that are not past rank 0
-  int past_0 = 0;
-  for (const int back : places_back)
-    (back <= rank ? farthest : past_0) = std::max(back <= rank ? farthest : past_0, back);
-  return farthest >= 0 ? rank - farthest : rank + ranks - past_0;
-}
-
 /// A round: of the sums at distances 0 … held-1, those from half on go to the rank `half` places ahead.
 struct Halving {
   int held;
   int half;
 
+  static Halving of(int held) { return {.held = held, .half = (held + 1) / 2}; }
   [[nodiscard]] int sent() const { return held - half; }
 };
-
-/// The distances at which sums begin that are unlike those before, after a round; and its end.
-std::vector<int> borders_of(const Sums& sums, const Halving& round) {
-  std::vector<int> borders{0, round.sent(), round.half};
-  for (const Alike& one : sums)
-    borders.push_back(one.first < round.half ? one.first : one.first - round.half);
-  std::ranges::sort(borders);
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  return borders;
-}
-
-/// Where the contributions come from that a sum gets in a round.
-std::vector<int> added_to(const Sums& sums, const Halving& round, int distance) {
-  std::vector<int> added = at(sums, round.half + distance);
-  for (int& back : added) back += round.half;
-  return added;
-}
-
-Sums add(const Sums& sums, const Halving& round) {
-  Sums result;
-  for (const int border : borders_of(sums, round)) {
-    if (border == round.half) break;
-    Alike one{.first = border, .places_back = at(sums, border)};
-    if (border < round.sent()) {
-      const std::vector<int> added = added_to(sums, round, border);
-      one.places_back.insert(one.places_back.end(), added.begin(), added.end());
-    }
-    result.push_back(std::move(one));
-  }
-  return result;
-}
 
 /// A run of the sums that a rank receives, for which it has one order: the lowest rank's operand stands on
 /// the left.
@@ -78,18 +26,69 @@ struct Run {
   Side arriving;
 };
 
-std::vector<Run> received(const Sums& sums, const Halving& round, int rank, int ranks) {
-  std::vector<Run> runs;
-  const std::vector<int> borders = borders_of(sums, round);
-  for (std::size_t i = 0; borders[i] < round.sent(); ++i) {
-    const int first = borders[i];
-    const bool is_left =
-        lowest(added_to(sums, round, first), rank, ranks) < lowest(at(sums, first), rank, ranks);
-    const Side arriving = is_left ? Side::left : Side::right;
-    if (runs.empty() || runs.back().arriving != arriving) runs.push_back({first, 0, arriving});
-    runs.back().count += borders[i + 1] - first;
+/// Tells, round by round, which of the sums that arrive hold a lower rank than those they are added to.
+///
+/// The sum at distance d holds the contributions of the ranks D-d places back, for each D that ends at d if it
+/// loses `half` in every round in which it is not below. What goes past rank 0 comes from higher ranks. So the
+/// lowest rank is that of the greatest D with D-d <= rank. This D is found as the digits of a number are: it
+/// loses `half` in a round if there is room for it, since then D = d + half would do already. What room is
+/// left depends on d, but is the same, or falls by one with each d, over a few pieces.
+class LowestRanks {
+ public:
+  explicit LowestRanks(int rank) : pieces_{{.first = 0, .room = rank, .falls = false}} {}
+
+  /// Returns the runs of the sums that arrive in the next round.
+  std::vector<Run> take(const Halving& round) {
+    std::vector<Run> runs;
+    std::vector<Piece> next;
+    for (std::size_t i = 0; i < pieces_.size() && pieces_[i].first < round.sent(); ++i) {
+      const Piece& piece = pieces_[i];
+      const int end = i + 1 < pieces_.size() ? std::min(pieces_[i + 1].first, round.sent()) : round.sent();
+      // The sums up to here hold a lower rank in what arrives.
+      int border = piece.room >= round.half ? end : piece.first;
+      if (piece.falls) border = std::clamp(piece.room - round.half + 1, piece.first, end);
+      const auto add = [&](int first, int last, Side arriving, int room, int most) {
+        if (first == last) return;
+        if (runs.empty() || runs.back().arriving != arriving) runs.push_back({first, 0, arriving});
+        runs.back().count += last - first;
+        add_below(next, {first, room, piece.falls}, last, most);
+      };
+      add(piece.first, border, Side::left, piece.room - round.half, round.sent() - 1);
+      add(border, end, Side::right, piece.room, round.half - 1);
+    }
+    pieces_ = std::move(next);
+    return runs;
   }
-  return runs;
+
+ private:
+  /// Distances from `first` on with the same room, or, if it falls, with `room` less their number.
+  struct Piece {
+    int first;
+    int room;
+    bool falls;
+  };
+
+  /// Adds a piece that ends at `end`, with no more room than `most` less the distance.
+  static void add_below(std::vector<Piece>& pieces, Piece piece, int end, int most) {
+    if (piece.falls) {
+      piece.room = std::min(piece.room, most);
+      pieces.push_back(piece);
+      return;
+    }
+    const int falls_from = std::clamp(most - piece.room, piece.first, end);
+    if (falls_from > piece.first) pieces.push_back(piece);
+    if (falls_from < end) pieces.push_back({falls_from, most, true});
+  }
+
+  std::vector<Piece> pieces_;
+};
+
+/// The runs of the sums that a rank receives in a round.
+std::vector<Run> received_by(int rank, int ranks, const Halving& round) {
+  LowestRanks its(rank);
+  Halving earlier = Halving::of(ranks);
+  for (; earlier.held > round.held; earlier = Halving::of(earlier.half)) its.take(earlier);
+  return its.take(round);
 }
 
 }  // namespace
@@ -105,17 +104,17 @@ void append_circulant_reduce_scatter(Schedule& schedule, Slice all) {
     visit(first, before_the_end);
     if (count > before_the_end) visit(0, count - before_the_end);
   };
-  Sums sums{{.first = 0, .places_back = {0}}};
-  for (Halving round{.held = p, .half = (p + 1) / 2}; round.held > 1;) {
+  LowestRanks own(rank);
+  for (Halving round = Halving::of(p); round.held > 1; round = Halving::of(round.half)) {
     const bool is_first = round.held == p;
     const int to = (rank + round.half) % p;
     const int from = (rank + p - round.half) % p;
-    for (const Run& run : received(sums, round, to, p)) {
+    for (const Run& run : received_by(to, p, round)) {
       for_each_slice(round.half + run.first, run.count, [&](int first, int count) {
         schedule.send(is_first ? input(first, count) : sum(first, count), to);
       });
     }
-    for (const Run& run : received(sums, round, rank, p)) {
+    for (const Run& run : own.take(round)) {
       for_each_slice(run.first, run.count, [&](int first, int count) {
         const Slice with = is_first ? input(first, count) : sum(first, count);
         schedule.recv_reduce(sum(first, count), with, from, run.arriving);
@@ -127,8 +126,6 @@ void append_circulant_reduce_scatter(Schedule& schedule, Slice all) {
       schedule.copy(sum(alone, 1), input(alone));
     }
     schedule.end_round();
-    sums = add(sums, round);
-    round = {.held = round.half, .half = (round.half + 1) / 2};
   }
 }
 
