@@ -36,20 +36,24 @@ std::size_t parts_of(const WalkedCall& call) {
 
 }  // namespace
 
-Topology uniform(int nodes, int ppn) {
-  std::vector<int> labels;
-  for (int node = 0; node < nodes; ++node) {
-    labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
-  }
-  return Topology::from_labels(labels);
-}
-
 Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t most_steps)
     : recipe_(std::move(recipe)), topology_(std::move(topology)), root_(root), most_steps_(most_steps) {
+  if (topology_.nodes > Growth::most_nodes && has_equal_nodes()) {
+    steps_ = growth().most_steps(topology_.nodes);
+    return;
+  }
   // The root, or rank 0, which is a leader in all algorithms, does as much as any rank.
   const Schedule busiest = build(recipe_, topology_, root_, root_);
   steps_ = busiest.actions().size() * static_cast<std::size_t>(topology_.ranks());
-  blocks_ = busiest.blocks();
+}
+
+bool Predictor::has_equal_nodes() const {
+  return topology_.min_ppn == topology_.max_ppn && topology_.contiguous;
+}
+
+Growth& Predictor::growth() {
+  if (!growth_) growth_.emplace(recipe_, topology_.max_ppn, root_);
+  return *growth_;
 }
 
 Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
@@ -60,7 +64,7 @@ Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, co
 /// Lengths travel first. A rank goes on with the blocks as soon as it has its own lengths.
 Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
   WalkedCall of_lengths = call;
-  of_lengths.bytes = static_cast<std::size_t>(blocks_) * sizeof(std::size_t);
+  of_lengths.bytes = static_cast<std::size_t>(topology_.ranks()) * sizeof(std::size_t);
   of_lengths.element_bytes = sizeof(std::size_t);
   of_lengths.pipelining = {};
   of_lengths.staging = Staging::none;
@@ -103,7 +107,12 @@ Walk Predictor::walk_all(const WalkedCall& call, const Machine& machine, const W
 Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) const {
   WalkedCall uncut = call;
   uncut.pipelining = {};
-  const Cut cut(blocks_, uncut);
+  // On more nodes, ranks copy the same parts of the message, or hardly less.
+  const bool is_large = topology_.nodes > Growth::most_nodes && has_equal_nodes();
+  const Topology smaller = is_large ? uniform(Growth::most_nodes, topology_.max_ppn) : Topology{};
+  const Topology& topology = is_large ? smaller : topology_;
+  const int root = root_ % topology.ranks();
+  const Cut cut(build(recipe_, topology, root, root).blocks(), uncut);
   const auto seconds = [&](const std::vector<StagedRank::Part>& copied, bool is_to_host) {
     double all = 0;
     for (const StagedRank::Part& part : copied) {
@@ -117,8 +126,8 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
     return all;
   };
   double most = 0;
-  for (const int rank : {root_, (root_ + 1) % topology_.ranks()}) {
-    const StagedRank its(build(recipe_, topology_, root_, rank), recipe_.algorithm->collective,
+  for (const int rank : {root, (root + 1) % topology.ranks()}) {
+    const StagedRank its(build(recipe_, topology, root, rank), recipe_.algorithm->collective,
                          parts_of(call));
     const double to_host = seconds(its.fetched, true);
     const double to_device = seconds(its.put_back, false);
@@ -150,35 +159,55 @@ Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machi
 
 Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machine,
                                    const WalkOptions& options) {
-  const int nodes = topology_.nodes;
-  const int ppn = topology_.max_ppn;
-  if (topology_.min_ppn != ppn || !topology_.contiguous) {
+  if (!has_equal_nodes()) {
     throw std::invalid_argument("too large a cluster for " + to_string(recipe_) +
                                 " to be predicted, unless its nodes have as many ranks each, in a row");
   }
-  const bool cut_by_ranks = blocks_ >= topology_.nodes;
-  const auto on = [&](int fewer) {
-    Predictor smaller(recipe_, uniform(fewer, ppn), root_ % (fewer * ppn), most_steps_);
-    WalkedCall shorter = call;
-    if (cut_by_ranks) {
-      shorter.bytes = std::max<std::size_t>(
-          call.element_bytes, call.bytes / static_cast<std::size_t>(nodes) * static_cast<std::size_t>(fewer));
-      shorter.pipelining.segments = static_cast<int>(call.segments());
-      shorter.pipelining.segment_bytes = 0;
-    }
-    return smaller.walk_segments(shorter, machine, options, parts_of(call)).end;
+  const std::size_t walked = std::min(call.segments(), 2 * walked_windows * call.pipelining.in_flight());
+  const int doublings = std::max(1, growth().period());
+  const auto shrink = [&](int nodes) {
+    for (int i = 0; i < doublings; ++i) nodes = half_of(nodes);
+    return nodes;
   };
-  // Steps grow with the square of the nodes if each rank has a round for each of them.
-  int fewer = nodes;
-  const std::size_t walked = 2 * walked_windows * call.pipelining.in_flight();
-  const auto steps_on = [&](int some) {
-    const Topology smaller = uniform(some, ppn);
-    return build(recipe_, smaller, root_ % smaller.ranks(), 0).actions().size() *
-           static_cast<std::size_t>(smaller.ranks()) * std::min(walked, call.segments());
+  int fewer = shrink(topology_.nodes);
+  const auto is_too_large = [&](int nodes) {
+    return nodes > Growth::most_nodes || growth().steps(nodes) * walked > most_steps_ / smaller_by;
   };
-  while (fewer > 8 && steps_on(fewer) > most_steps_ / 2) fewer /= 2;
-  const int fewest = fewer / 2;
-  return {draw_out(fewest, on(fewest), fewer, on(fewer), nodes), true};
+  while (fewer > 8 && shrink(shrink(fewer)) > 1 && is_too_large(fewer)) fewer = shrink(fewer);
+  const auto on = [&](int nodes, int of_nodes) { return walk_on(nodes, of_nodes, call, machine, options); };
+  if (growth().is_by_nodes()) {
+    const int fewest = half_of(fewer);
+    const int of_nodes = growth().cuts_by_nodes() ? topology_.nodes : 0;
+    return {draw_out(fewest, on(fewest, of_nodes), fewer, on(fewer, of_nodes), topology_.nodes), true};
+  }
+  int fewest = shrink(fewer);
+  while (fewest > 1 && growth().rounds(fewest) == growth().rounds(fewer)) fewest = half_of(fewest);
+  const int of_nodes = growth().has_short_rounds() ? topology_.nodes : 0;
+  const Instant further = draw_out(growth().rounds(fewest), on(fewest, of_nodes), growth().rounds(fewer),
+                                   on(fewer, of_nodes), growth().rounds(topology_.nodes));
+  if (of_nodes == 0) return {further, true};
+  Instant end = on(fewer, 0);
+  const Instant begin = on(fewer, of_nodes);
+  for (const Part part : all_parts) end = end.after(further.part(part) - begin.part(part), part);
+  return {end, true};
+}
+
+Instant Predictor::walk_on(int nodes, int of_nodes, WalkedCall call, const Machine& machine,
+                           const WalkOptions& options) {
+  const int ppn = topology_.max_ppn;
+  if (of_nodes > 0) {
+    const std::size_t segments = call.segments();
+    call.rated_bytes = call.rated();
+    call.bytes = std::max(call.element_bytes, call.bytes / static_cast<std::size_t>(of_nodes) *
+                                                  static_cast<std::size_t>(nodes));
+    call.pipelining.segments = static_cast<int>(segments);
+    call.pipelining.segment_bytes = 0;
+  }
+  std::unique_ptr<Predictor>& its = on_fewer_[nodes];
+  if (!its) {
+    its = std::make_unique<Predictor>(recipe_, uniform(nodes, ppn), root_ % (nodes * ppn), most_steps_);
+  }
+  return its->walk_segments(call, machine, options, parts_of(call)).end;
 }
 
 }  // namespace stretto
