@@ -55,7 +55,8 @@ Cost greatest_cost(const stretto::Recipe& recipe, const Topology& topology) {
 
 int main(int argc, char** argv) {
   std::vector<const char*> texts(argv + 1, argv + argc);
-  if (texts.empty()) texts = {"nodes=256,ppn=4", "nodes=341,ppn=3", "nodes=2048,ppn=16", "nodes=65536,ppn=16"};
+  if (texts.empty())
+    texts = {"nodes=256,ppn=4", "nodes=341,ppn=3", "nodes=2048,ppn=16", "nodes=65536,ppn=16"};
   std::vector<Topology> topologies;
   for (const char* text : texts) topologies.push_back(stretto::parse_topology(text));
   std::printf("%-15s %-45s", "collective", "recipe");

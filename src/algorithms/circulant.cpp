@@ -28,10 +28,10 @@ struct Run {
 
 /// Tells, round by round, which of the sums that arrive hold a lower rank than those they are added to.
 ///
-/// The sum at distance d holds the contributions of the ranks D-d places back, for each D that ends at d if it
-/// loses `half` in every round in which it is not below. What goes past rank 0 comes from higher ranks. So the
-/// lowest rank is that of the greatest D with D-d <= rank. This D is found as the digits of a number are: it
-/// loses `half` in a round if there is room for it, since then D = d + half would do already. What room is
+/// The sum at distance d holds the contributions of the ranks D-d places back, for each D that ends at d if
+/// it loses `half` in every round in which it is not below. What goes past rank 0 comes from higher ranks. So
+/// the lowest rank is that of the greatest D with D-d <= rank. This D is found as the digits of a number are:
+/// it loses `half` in a round if there is room for it, since then D = d + half would do already. What room is
 /// left depends on d, but is the same, or falls by one with each d, over a few pieces.
 class LowestRanks {
  public:

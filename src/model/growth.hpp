@@ -32,12 +32,12 @@ class Growth {
   [[nodiscard]] bool is_by_nodes() const { return is_by_nodes_; }
   /// Whether the message is cut into more blocks for more nodes.
   [[nodiscard]] bool cuts_by_nodes() const { return cuts_by_nodes_; }
-  /// After so many doublings of the nodes there are always as many further rounds and messages: 2 for trees of
-  /// radix 4. 0: it is not that regular.
+  /// After so many doublings of the nodes there are always as many further rounds and messages: 2 for trees
+  /// of radix 4. 0: it is not that regular.
   [[nodiscard]] int period() const { return period_; }
 
-  /// Whether further rounds carry next to nothing, since a rank sends and receives as many bytes on any number
-  /// of nodes: the messages of a halving are ever shorter.
+  /// Whether further rounds carry next to nothing, since a rank sends and receives as many bytes on any
+  /// number of nodes: the messages of a halving are ever shorter.
   [[nodiscard]] bool has_short_rounds() const { return has_short_rounds_; }
 
   /// Of the busiest rank.

@@ -37,14 +37,28 @@ std::size_t parts_of(const WalkedCall& call) {
 }  // namespace
 
 Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t most_steps)
-    : recipe_(std::move(recipe)), topology_(std::move(topology)), root_(root), most_steps_(most_steps) {
+    : recipe_(std::move(recipe)),
+      topology_(std::move(topology)),
+      ranks_(topology_.ranks()),
+      root_(root),
+      most_steps_(most_steps) {
   if (topology_.nodes > Growth::most_nodes && has_equal_nodes()) {
     steps_ = growth().most_steps(topology_.nodes);
+    if (steps_ > most_steps_) forget_ranks();
     return;
   }
   // The root, or rank 0, which is a leader in all algorithms, does as much as any rank.
   const Schedule busiest = build(recipe_, topology_, root_, root_);
   steps_ = busiest.actions().size() * static_cast<std::size_t>(topology_.ranks());
+}
+
+/// No call is walked on all nodes. Recipes by the dozen would keep 32 MB each of a million ranks.
+void Predictor::forget_ranks() {
+  for (const auto labels :
+       {&Topology::node_of, &Topology::place_of, &Topology::by_node, &Topology::node_begin,
+        &Topology::socket_of, &Topology::numa_of, &Topology::l3_of}) {
+    topology_.*labels = {};
+  }
 }
 
 bool Predictor::has_equal_nodes() const {
@@ -64,7 +78,7 @@ Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, co
 /// Lengths travel first. A rank goes on with the blocks as soon as it has its own lengths.
 Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
   WalkedCall of_lengths = call;
-  of_lengths.bytes = static_cast<std::size_t>(topology_.ranks()) * sizeof(std::size_t);
+  of_lengths.bytes = static_cast<std::size_t>(ranks_) * sizeof(std::size_t);
   of_lengths.element_bytes = sizeof(std::size_t);
   of_lengths.pipelining = {};
   of_lengths.staging = Staging::none;
@@ -127,8 +141,7 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
   };
   double most = 0;
   for (const int rank : {root, (root + 1) % topology.ranks()}) {
-    const StagedRank its(build(recipe_, topology, root, rank), recipe_.algorithm->collective,
-                         parts_of(call));
+    const StagedRank its(build(recipe_, topology, root, rank), recipe_.algorithm->collective, parts_of(call));
     const double to_host = seconds(its.fetched, true);
     const double to_device = seconds(its.put_back, false);
     most =
@@ -137,10 +150,22 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
   return Instant{}.after(most, Part::copy);
 }
 
+void Predictor::refuse_too_many(std::size_t steps) {
+  constexpr std::size_t most = 30'000'000;  // in 3 GB
+  if (steps <= most) return;
+  // Where one rank has most actions, all of them together are fewer.
+  const bool is_large = topology_.nodes > Growth::most_nodes || !has_equal_nodes();
+  if (!is_large && growth().steps(topology_.nodes) * (steps / steps_) <= most) return;
+  throw std::invalid_argument("too many ranks on " + std::to_string(topology_.nodes) + " nodes for " +
+                              to_string(recipe_) + " to be predicted: " + std::to_string(steps) +
+                              " actions, at most " + std::to_string(most) + "; give fewer ranks a node");
+}
+
 Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machine,
                                     const WalkOptions& options, std::size_t parts) {
   const std::size_t segments = call.segments();
   const std::size_t few = walked_windows * call.pipelining.in_flight();
+  refuse_too_many(steps_ * std::min(segments, 2 * few));
   if (segments <= 2 * few || steps_ * segments <= most_steps_) {
     return {walk_all(call, machine, options, parts).end(), false};
   }
@@ -174,32 +199,39 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
     return nodes > Growth::most_nodes || growth().steps(nodes) * walked > most_steps_ / smaller_by;
   };
   while (fewer > 8 && shrink(shrink(fewer)) > 1 && is_too_large(fewer)) fewer = shrink(fewer);
-  const auto on = [&](int nodes, int of_nodes) { return walk_on(nodes, of_nodes, call, machine, options); };
+  const auto on = [&](int nodes, double part = 1) { return walk_on(nodes, part, call, machine, options); };
   if (growth().is_by_nodes()) {
+    // Blocks keep their length.
+    const auto part = [&](int nodes) {
+      return growth().cuts_by_nodes() ? static_cast<double>(nodes) / topology_.nodes : 1;
+    };
     const int fewest = half_of(fewer);
-    const int of_nodes = growth().cuts_by_nodes() ? topology_.nodes : 0;
-    return {draw_out(fewest, on(fewest, of_nodes), fewer, on(fewer, of_nodes), topology_.nodes), true};
+    return {draw_out(fewest, on(fewest, part(fewest)), fewer, on(fewer, part(fewer)), topology_.nodes), true};
   }
   int fewest = shrink(fewer);
   while (fewest > 1 && growth().rounds(fewest) == growth().rounds(fewer)) fewest = half_of(fewest);
-  const int of_nodes = growth().has_short_rounds() ? topology_.nodes : 0;
-  const Instant further = draw_out(growth().rounds(fewest), on(fewest, of_nodes), growth().rounds(fewer),
-                                   on(fewer, of_nodes), growth().rounds(topology_.nodes));
-  if (of_nodes == 0) return {further, true};
-  Instant end = on(fewer, 0);
-  const Instant begin = on(fewer, of_nodes);
-  for (const Part part : all_parts) end = end.after(further.part(part) - begin.part(part), part);
+  const auto draw_from = [&](const Instant& few, const Instant& more) {
+    return draw_out(growth().rounds(fewest), few, growth().rounds(fewer), more,
+                    growth().rounds(topology_.nodes));
+  };
+  if (!growth().has_short_rounds()) return {draw_from(on(fewest), on(fewer)), true};
+  // A message so short that bytes hardly count shows what the further rounds take.
+  const double part = static_cast<double>(fewest) / topology_.nodes;
+  const Instant short_one = on(fewer, part);
+  const Instant longer = draw_from(on(fewest, part), short_one);
+  Instant end = on(fewer);
+  for (const Part one : all_parts) end = end.after(longer.part(one) - short_one.part(one), one);
   return {end, true};
 }
 
-Instant Predictor::walk_on(int nodes, int of_nodes, WalkedCall call, const Machine& machine,
+Instant Predictor::walk_on(int nodes, double part, WalkedCall call, const Machine& machine,
                            const WalkOptions& options) {
   const int ppn = topology_.max_ppn;
-  if (of_nodes > 0) {
+  if (part < 1) {
     const std::size_t segments = call.segments();
     call.rated_bytes = call.rated();
-    call.bytes = std::max(call.element_bytes, call.bytes / static_cast<std::size_t>(of_nodes) *
-                                                  static_cast<std::size_t>(nodes));
+    call.bytes =
+        std::max(call.element_bytes, static_cast<std::size_t>(part * static_cast<double>(call.bytes)));
     call.pipelining.segments = static_cast<int>(segments);
     call.pipelining.segment_bytes = 0;
   }

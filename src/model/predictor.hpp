@@ -44,7 +44,7 @@ class Predictor {
 
   Predictor(Recipe recipe, Topology topology, int root = 0, std::size_t most_steps = usual_most_steps);
 
-  /// Throws std::invalid_argument if the cluster is too large and its nodes are not alike.
+  /// Throws std::invalid_argument if the cluster is too large, and its nodes are not alike or are few.
   [[nodiscard]] Prediction predict(const WalkedCall& call, const Machine& machine,
                                    const WalkOptions& options = {});
 
@@ -62,16 +62,19 @@ class Predictor {
                                          const WalkOptions& options, std::size_t parts);
   [[nodiscard]] Prediction shrink_nodes(const WalkedCall& call, const Machine& machine,
                                         const WalkOptions& options);
-  /// On fewer nodes. `of_nodes`: a part of the message whose blocks are as long as on so many; 0: all of it.
-  [[nodiscard]] Instant walk_on(int nodes, int of_nodes, WalkedCall call, const Machine& machine,
+  /// Walks a part of the message on fewer nodes.
+  [[nodiscard]] Instant walk_on(int nodes, double part, WalkedCall call, const Machine& machine,
                                 const WalkOptions& options);
   [[nodiscard]] bool has_equal_nodes() const;
+  void forget_ranks();
+  void refuse_too_many(std::size_t steps);
   Growth& growth();
   [[nodiscard]] Walk walk_all(const WalkedCall& call, const Machine& machine, const WalkOptions& options,
                               std::size_t parts, std::span<const Instant> starts = {});
 
   Recipe recipe_;
   Topology topology_;
+  int ranks_;
   int root_;
   std::size_t most_steps_;
   std::size_t steps_ = 0;  // of all ranks, approximately

@@ -2,6 +2,7 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "verify/round_conflicts.hpp"
@@ -9,6 +10,10 @@
 
 namespace stretto {
 namespace {
+
+/// Bytes of a contribution with what it becomes, and of what is kept of a rank.
+constexpr std::size_t of_contribution = 2 * sizeof(Expressions::Node);
+constexpr std::size_t of_rank = 512;
 
 /// Checks the results of a collective, block by block.
 class Results {
@@ -218,6 +223,33 @@ std::string find_untruth(const Recipe& recipe, const Topology& topology, int roo
   return {};
 }
 
+/// Builds the schedules of all ranks. Throws std::invalid_argument if they and what ranks hold take too much.
+std::vector<Schedule> build_all(const Recipe& recipe, const Topology& topology, int root) {
+  constexpr std::size_t most = std::size_t{3} << 30;
+  const auto ranks = static_cast<std::size_t>(topology.ranks());
+  const Collective collective = recipe.algorithm->collective;
+  std::vector<Schedule> schedules;
+  std::size_t bytes = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const Schedule one = build(recipe, topology, root, static_cast<int>(rank));
+    const auto blocks = static_cast<std::size_t>(one.blocks());
+    // Each block of the input and the output has a value, and one that the rank brings.
+    std::size_t least = of_rank + blocks * 3 * sizeof(Expressions::Id);
+    if (is_reduction(collective)) least += blocks * of_contribution;
+    if (collective == Collective::barrier) least += ranks / 4;  // whom it has heard of, before and now
+    bytes += least + one.memory_bytes() + one.scratch_shape().size() * sizeof(Expressions::Id);
+    if (bytes + (ranks - rank - 1) * least > most) {
+      throw std::invalid_argument(
+          to_string(recipe) + " cannot be proven on " + std::to_string(ranks) +
+          " ranks: the proof carries out the schedules of all of them, which takes more "
+          "than 3 GiB; prove it on fewer, and on as many a node");
+    }
+    if (schedules.empty()) schedules.reserve(ranks);
+    schedules.push_back(one);  // a copy has no spare capacity
+  }
+  return schedules;
+}
+
 }  // namespace
 
 Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology) {
@@ -237,11 +269,7 @@ Proof verify(const Problem& problem, std::span<const Schedule> schedules, const 
 }
 
 Proof verify(const Recipe& recipe, const Topology& topology, int root) {
-  std::vector<Schedule> schedules;
-  schedules.reserve(static_cast<std::size_t>(topology.ranks()));
-  for (int rank = 0; rank < topology.ranks(); ++rank) {
-    schedules.push_back(build(recipe, topology, root, rank));
-  }
+  const std::vector<Schedule> schedules = build_all(recipe, topology, root);
   Proof proof;
   for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
     const Problem problem{recipe.algorithm->collective, root, placement};

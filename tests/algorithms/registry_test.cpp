@@ -67,7 +67,8 @@ TEST(Registry, LogarithmicSchedulesOfAMillionRanksStaySmall) {
     if (build(recipe, some, 0, 0).actions().size() > 200) continue;
     ++logarithmic;
     for (const int rank : {0, 1, many.ranks() / 2 + 3, many.ranks() - 1}) {
-      EXPECT_LT(build(recipe, many, 0, rank).memory_bytes(), 8 * kibibyte) << to_string(recipe) << " " << rank;
+      EXPECT_LT(build(recipe, many, 0, rank).memory_bytes(), 8 * kibibyte)
+          << to_string(recipe) << " " << rank;
     }
   }
   EXPECT_GT(logarithmic, 25);

@@ -30,9 +30,8 @@ TEST(Topology, FlatHasOneRankANode) {
 TEST(Topology, FlatIsWhatDifferentLabelsMake) {
   const Topology flat = Topology::flat(5);
   const Topology other = Topology::from_labels({4, 0, 3, 2, 9});
-  for (const auto field :
-       {&Topology::node_of, &Topology::place_of, &Topology::by_node, &Topology::node_begin,
-        &Topology::socket_of, &Topology::numa_of, &Topology::l3_of}) {
+  for (const auto field : {&Topology::node_of, &Topology::place_of, &Topology::by_node, &Topology::node_begin,
+                           &Topology::socket_of, &Topology::numa_of, &Topology::l3_of}) {
     EXPECT_EQ(flat.*field, other.*field);
   }
   for (const auto count : {&Topology::nodes, &Topology::sockets, &Topology::numas, &Topology::l3s,
