@@ -40,6 +40,7 @@ class Growth {
   /// number of nodes: the messages of a halving are ever shorter.
   [[nodiscard]] bool has_short_rounds() const { return has_short_rounds_; }
 
+  [[nodiscard]] int blocks(int nodes) { return most(nodes).blocks; }
   /// Of the busiest rank.
   [[nodiscard]] double rounds(int nodes);
   /// The actions of all ranks, if all had as many as the busiest one.

@@ -43,7 +43,10 @@ Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t mos
       root_(root),
       most_steps_(most_steps) {
   if (topology_.nodes > Growth::most_nodes && has_equal_nodes()) {
+    // Of more ranks, even few steps would take long to build: some schedules take a look at all ranks.
+    constexpr int most_ranks = 65'536;
     steps_ = growth().most_steps(topology_.nodes);
+    if (ranks_ > most_ranks) steps_ = std::max(steps_, most_steps_ + 1);
     if (steps_ > most_steps_) forget_ranks();
     return;
   }
@@ -215,8 +218,10 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
                     growth().rounds(topology_.nodes));
   };
   if (!growth().has_short_rounds()) return {draw_from(on(fewest), on(fewer)), true};
-  // A message so short that bytes hardly count shows what the further rounds take.
-  const double part = static_cast<double>(fewest) / topology_.nodes;
+  // A message so short that bytes hardly count, but no block is empty, shows what the further rounds take.
+  const double part =
+      std::clamp(static_cast<double>(growth().blocks(fewer)) / static_cast<double>(call.elements()),
+                 static_cast<double>(fewest) / topology_.nodes, 1.0);
   const Instant short_one = on(fewer, part);
   const Instant longer = draw_from(on(fewest, part), short_one);
   Instant end = on(fewer);

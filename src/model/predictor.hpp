@@ -43,6 +43,12 @@ class Predictor {
   static constexpr std::size_t smaller_by = 12;
 
   Predictor(Recipe recipe, Topology topology, int root = 0, std::size_t most_steps = usual_most_steps);
+  // Its plan knows where its topology is.
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
+  Predictor(Predictor&&) = delete;
+  Predictor& operator=(Predictor&&) = delete;
+  ~Predictor() = default;
 
   /// Throws std::invalid_argument if the cluster is too large, and its nodes are not alike or are few.
   [[nodiscard]] Prediction predict(const WalkedCall& call, const Machine& machine,
