@@ -36,20 +36,41 @@ std::size_t parts_of(const WalkedCall& call) {
 
 }  // namespace
 
-Topology uniform(int nodes, int ppn) {
-  std::vector<int> labels;
-  for (int node = 0; node < nodes; ++node) {
-    labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
-  }
-  return Topology::from_labels(labels);
-}
-
 Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t most_steps)
-    : recipe_(std::move(recipe)), topology_(std::move(topology)), root_(root), most_steps_(most_steps) {
+    : recipe_(std::move(recipe)),
+      topology_(std::move(topology)),
+      ranks_(topology_.ranks()),
+      root_(root),
+      most_steps_(most_steps) {
+  if (topology_.nodes > Growth::most_nodes && has_equal_nodes()) {
+    // Of more ranks, even few steps would take long to build: some schedules take a look at all ranks.
+    constexpr int most_ranks = 65'536;
+    steps_ = growth().most_steps(topology_.nodes);
+    if (ranks_ > most_ranks) steps_ = std::max(steps_, most_steps_ + 1);
+    if (steps_ > most_steps_) forget_ranks();
+    return;
+  }
   // The root, or rank 0, which is a leader in all algorithms, does as much as any rank.
   const Schedule busiest = build(recipe_, topology_, root_, root_);
   steps_ = busiest.actions().size() * static_cast<std::size_t>(topology_.ranks());
-  blocks_ = busiest.blocks();
+}
+
+/// No call is walked on all nodes. Recipes by the dozen would keep 32 MB each of a million ranks.
+void Predictor::forget_ranks() {
+  for (const auto labels :
+       {&Topology::node_of, &Topology::place_of, &Topology::by_node, &Topology::node_begin,
+        &Topology::socket_of, &Topology::numa_of, &Topology::l3_of}) {
+    topology_.*labels = {};
+  }
+}
+
+bool Predictor::has_equal_nodes() const {
+  return topology_.min_ppn == topology_.max_ppn && topology_.contiguous;
+}
+
+Growth& Predictor::growth() {
+  if (!growth_) growth_.emplace(recipe_, topology_.max_ppn, root_);
+  return *growth_;
 }
 
 Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
@@ -60,7 +81,7 @@ Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, co
 /// Lengths travel first. A rank goes on with the blocks as soon as it has its own lengths.
 Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
   WalkedCall of_lengths = call;
-  of_lengths.bytes = static_cast<std::size_t>(blocks_) * sizeof(std::size_t);
+  of_lengths.bytes = static_cast<std::size_t>(ranks_) * sizeof(std::size_t);
   of_lengths.element_bytes = sizeof(std::size_t);
   of_lengths.pipelining = {};
   of_lengths.staging = Staging::none;
@@ -103,7 +124,12 @@ Walk Predictor::walk_all(const WalkedCall& call, const Machine& machine, const W
 Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) const {
   WalkedCall uncut = call;
   uncut.pipelining = {};
-  const Cut cut(blocks_, uncut);
+  // On more nodes, ranks copy the same parts of the message, or hardly less.
+  const bool is_large = topology_.nodes > Growth::most_nodes && has_equal_nodes();
+  const Topology smaller = is_large ? uniform(Growth::most_nodes, topology_.max_ppn) : Topology{};
+  const Topology& topology = is_large ? smaller : topology_;
+  const int root = root_ % topology.ranks();
+  const Cut cut(build(recipe_, topology, root, root).blocks(), uncut);
   const auto seconds = [&](const std::vector<StagedRank::Part>& copied, bool is_to_host) {
     double all = 0;
     for (const StagedRank::Part& part : copied) {
@@ -117,9 +143,8 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
     return all;
   };
   double most = 0;
-  for (const int rank : {root_, (root_ + 1) % topology_.ranks()}) {
-    const StagedRank its(build(recipe_, topology_, root_, rank), recipe_.algorithm->collective,
-                         parts_of(call));
+  for (const int rank : {root, (root + 1) % topology.ranks()}) {
+    const StagedRank its(build(recipe_, topology, root, rank), recipe_.algorithm->collective, parts_of(call));
     const double to_host = seconds(its.fetched, true);
     const double to_device = seconds(its.put_back, false);
     most =
@@ -128,10 +153,22 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
   return Instant{}.after(most, Part::copy);
 }
 
+void Predictor::refuse_too_many(std::size_t steps) {
+  constexpr std::size_t most = 30'000'000;  // in 3 GB
+  if (steps <= most) return;
+  // Where one rank has most actions, all of them together are fewer.
+  const bool is_large = topology_.nodes > Growth::most_nodes || !has_equal_nodes();
+  if (!is_large && growth().steps(topology_.nodes) * (steps / steps_) <= most) return;
+  throw std::invalid_argument("too many ranks on " + std::to_string(topology_.nodes) + " nodes for " +
+                              to_string(recipe_) + " to be predicted: " + std::to_string(steps) +
+                              " actions, at most " + std::to_string(most) + "; give fewer ranks a node");
+}
+
 Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machine,
                                     const WalkOptions& options, std::size_t parts) {
   const std::size_t segments = call.segments();
   const std::size_t few = walked_windows * call.pipelining.in_flight();
+  refuse_too_many(steps_ * std::min(segments, 2 * few));
   if (segments <= 2 * few || steps_ * segments <= most_steps_) {
     return {walk_all(call, machine, options, parts).end(), false};
   }
@@ -150,35 +187,64 @@ Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machi
 
 Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machine,
                                    const WalkOptions& options) {
-  const int nodes = topology_.nodes;
-  const int ppn = topology_.max_ppn;
-  if (topology_.min_ppn != ppn || !topology_.contiguous) {
+  if (!has_equal_nodes()) {
     throw std::invalid_argument("too large a cluster for " + to_string(recipe_) +
                                 " to be predicted, unless its nodes have as many ranks each, in a row");
   }
-  const bool cut_by_ranks = blocks_ >= topology_.nodes;
-  const auto on = [&](int fewer) {
-    Predictor smaller(recipe_, uniform(fewer, ppn), root_ % (fewer * ppn), most_steps_);
-    WalkedCall shorter = call;
-    if (cut_by_ranks) {
-      shorter.bytes = std::max<std::size_t>(
-          call.element_bytes, call.bytes / static_cast<std::size_t>(nodes) * static_cast<std::size_t>(fewer));
-      shorter.pipelining.segments = static_cast<int>(call.segments());
-      shorter.pipelining.segment_bytes = 0;
-    }
-    return smaller.walk_segments(shorter, machine, options, parts_of(call)).end;
+  const std::size_t walked = std::min(call.segments(), 2 * walked_windows * call.pipelining.in_flight());
+  const int doublings = std::max(1, growth().period());
+  const auto shrink = [&](int nodes) {
+    for (int i = 0; i < doublings; ++i) nodes = half_of(nodes);
+    return nodes;
   };
-  // Steps grow with the square of the nodes if each rank has a round for each of them.
-  int fewer = nodes;
-  const std::size_t walked = 2 * walked_windows * call.pipelining.in_flight();
-  const auto steps_on = [&](int some) {
-    const Topology smaller = uniform(some, ppn);
-    return build(recipe_, smaller, root_ % smaller.ranks(), 0).actions().size() *
-           static_cast<std::size_t>(smaller.ranks()) * std::min(walked, call.segments());
+  int fewer = shrink(topology_.nodes);
+  const auto is_too_large = [&](int nodes) {
+    return nodes > Growth::most_nodes || growth().steps(nodes) * walked > most_steps_ / smaller_by;
   };
-  while (fewer > 8 && steps_on(fewer) > most_steps_ / 2) fewer /= 2;
-  const int fewest = fewer / 2;
-  return {draw_out(fewest, on(fewest), fewer, on(fewer), nodes), true};
+  while (fewer > 8 && shrink(shrink(fewer)) > 1 && is_too_large(fewer)) fewer = shrink(fewer);
+  const auto on = [&](int nodes, double part = 1) { return walk_on(nodes, part, call, machine, options); };
+  if (growth().is_by_nodes()) {
+    // Blocks keep their length.
+    const auto part = [&](int nodes) {
+      return growth().cuts_by_nodes() ? static_cast<double>(nodes) / topology_.nodes : 1;
+    };
+    const int fewest = half_of(fewer);
+    return {draw_out(fewest, on(fewest, part(fewest)), fewer, on(fewer, part(fewer)), topology_.nodes), true};
+  }
+  int fewest = shrink(fewer);
+  while (fewest > 1 && growth().rounds(fewest) == growth().rounds(fewer)) fewest = half_of(fewest);
+  const auto draw_from = [&](const Instant& few, const Instant& more) {
+    return draw_out(growth().rounds(fewest), few, growth().rounds(fewer), more,
+                    growth().rounds(topology_.nodes));
+  };
+  if (!growth().has_short_rounds()) return {draw_from(on(fewest), on(fewer)), true};
+  // A message so short that bytes hardly count, but no block is empty, shows what the further rounds take.
+  const double part =
+      std::clamp(static_cast<double>(growth().blocks(fewer)) / static_cast<double>(call.elements()),
+                 static_cast<double>(fewest) / topology_.nodes, 1.0);
+  const Instant short_one = on(fewer, part);
+  const Instant longer = draw_from(on(fewest, part), short_one);
+  Instant end = on(fewer);
+  for (const Part one : all_parts) end = end.after(longer.part(one) - short_one.part(one), one);
+  return {end, true};
+}
+
+Instant Predictor::walk_on(int nodes, double part, WalkedCall call, const Machine& machine,
+                           const WalkOptions& options) {
+  const int ppn = topology_.max_ppn;
+  if (part < 1) {
+    const std::size_t segments = call.segments();
+    call.rated_bytes = call.rated();
+    call.bytes =
+        std::max(call.element_bytes, static_cast<std::size_t>(part * static_cast<double>(call.bytes)));
+    call.pipelining.segments = static_cast<int>(segments);
+    call.pipelining.segment_bytes = 0;
+  }
+  std::unique_ptr<Predictor>& its = on_fewer_[nodes];
+  if (!its) {
+    its = std::make_unique<Predictor>(recipe_, uniform(nodes, ppn), root_ % (nodes * ppn), most_steps_);
+  }
+  return its->walk_segments(call, machine, options, parts_of(call)).end;
 }
 
 }  // namespace stretto

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 
+#include "model/growth.hpp"
 #include "model/walker.hpp"
 
 namespace stretto {
-
-/// Equal nodes with consecutive ranks: a smaller cluster, from which larger ones are extrapolated.
-[[nodiscard]] Topology uniform(int nodes, int ppn);
 
 struct Prediction {
   Instant end;  // of the last rank
@@ -21,10 +21,11 @@ struct Prediction {
 /// Predicts calls by one recipe on one topology, of any size and on any machine.
 ///
 /// If it would take too long to walk every message, the predictor extrapolates, since time is linear in two
-/// numbers. In segments: once the window is full, each follows the previous one at the same distance. In
-/// nodes: for a recipe with a round or a message for each rank, as long as its blocks keep their length.
-/// Recipes with few rounds need neither (32,768 ranks in recursive doubling exchange half a million
-/// messages).
+/// numbers. In segments: once the window is full, each follows the previous one at the same distance. And in
+/// what grows with the nodes (growth.hpp): in nodes, for a recipe with a round or a message for each of them,
+/// as long as its blocks keep their length; in rounds, for one whose rounds grow with the logarithm.
+///
+/// What it walks is bounded, and so is what it builds: a million ranks cost no more than some thousand.
 ///
 /// An algorithm that relays blocks of private lengths walks twice.
 ///
@@ -36,12 +37,20 @@ struct Prediction {
 /// (segmented_ring, a binomial broadcast on 16 ranks).
 class Predictor {
  public:
-  /// The most steps (actions of a rank, for a segment) that are walked.
+  /// The most steps (actions of a rank, for a segment) that are walked. If there are more, some are walked on
+  /// a smaller cluster, of which there may be many: each has `smaller_by` times fewer.
   static constexpr std::size_t usual_most_steps = 3'000'000;
+  static constexpr std::size_t smaller_by = 12;
 
   Predictor(Recipe recipe, Topology topology, int root = 0, std::size_t most_steps = usual_most_steps);
+  // Its plan knows where its topology is.
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
+  Predictor(Predictor&&) = delete;
+  Predictor& operator=(Predictor&&) = delete;
+  ~Predictor() = default;
 
-  /// Throws std::invalid_argument if the cluster is too large and its nodes are not alike.
+  /// Throws std::invalid_argument if the cluster is too large, and its nodes are not alike or are few.
   [[nodiscard]] Prediction predict(const WalkedCall& call, const Machine& machine,
                                    const WalkOptions& options = {});
 
@@ -59,15 +68,24 @@ class Predictor {
                                          const WalkOptions& options, std::size_t parts);
   [[nodiscard]] Prediction shrink_nodes(const WalkedCall& call, const Machine& machine,
                                         const WalkOptions& options);
+  /// Walks a part of the message on fewer nodes.
+  [[nodiscard]] Instant walk_on(int nodes, double part, WalkedCall call, const Machine& machine,
+                                const WalkOptions& options);
+  [[nodiscard]] bool has_equal_nodes() const;
+  void forget_ranks();
+  void refuse_too_many(std::size_t steps);
+  Growth& growth();
   [[nodiscard]] Walk walk_all(const WalkedCall& call, const Machine& machine, const WalkOptions& options,
                               std::size_t parts, std::span<const Instant> starts = {});
 
   Recipe recipe_;
   Topology topology_;
+  int ranks_;
   int root_;
   std::size_t most_steps_;
   std::size_t steps_ = 0;  // of all ranks, approximately
-  int blocks_ = 1;
+  std::optional<Growth> growth_;
+  std::map<int, std::unique_ptr<Predictor>> on_fewer_;  // by nodes
   std::optional<Plan> plan_;
   std::optional<StagedBlocks> staged_;  // of the last staged call
 };

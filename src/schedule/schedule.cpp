@@ -100,7 +100,7 @@ int Schedule::add_scratch(int like) {
 
 int Schedule::add_scratch(int first, int count) {
   const int number = static_cast<int>(scratch_shape_.size());
-  for (int i = 0; i < count; ++i) add_scratch(first + i);
+  scratch_shape_.add(first, count);
   return number;
 }
 
@@ -145,7 +145,8 @@ class Placing {
     for (const int like : part.scratch_shape().all()) {
       scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
       const int count = border(like + 1) - border(like);
-      for (int i = 0; i < count; ++i) whole.add_scratch(embedding.all_alike ? 0 : border(like) + i);
+      if (!embedding.all_alike) whole.add_scratch(border(like), count);
+      for (int i = 0; embedding.all_alike && i < count; ++i) whole.add_scratch(0);
     }
     scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -9,25 +10,64 @@
 
 namespace stretto {
 
-/// For each scratch block of a schedule the block that is as large. Takes no memory as long as that is block
-/// 0 for all: an alltoall of many ranks has millions of scratch blocks.
+/// For each scratch block of a schedule the block that is as large. Takes little memory where the numbers of
+/// those blocks are regular: an alltoall of many ranks has millions of scratch blocks, all shaped like block
+/// 0, and a halving has scratch for half of all blocks, one after the other.
 class ScratchShape {
  public:
   void add(int like) {
-    if (like != 0 && like_.empty()) like_.assign(size_, 0);
-    if (like != 0 || !like_.empty()) like_.push_back(like);
+    if (runs_.empty() || !continues(like)) {
+      runs_.push_back({.begin = size_, .first = like, .step = 0});
+    } else if (size_ - runs_.back().begin == 1) {
+      runs_.back().step = like - runs_.back().first;
+    }
     ++size_;
+  }
+  /// Adds scratch blocks as large as blocks first, first + 1, …
+  void add(int first, int count) {
+    for (int i = 0; i < std::min(count, 3); ++i) add(first + i);
+    // The first one may end an earlier run, but the third one continues a run of consecutive blocks.
+    size_ += static_cast<std::size_t>(std::max(count, 3) - 3);
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] int operator[](std::size_t block) const { return like_.empty() ? 0 : like_[block]; }
-  [[nodiscard]] bool is_alike() const { return like_.empty(); }
-  [[nodiscard]] std::size_t memory_bytes() const { return like_.size() * sizeof(int); }
-  [[nodiscard]] std::vector<int> all() const { return like_.empty() ? std::vector<int>(size_, 0) : like_; }
+  [[nodiscard]] int operator[](std::size_t block) const {
+    const auto next = std::ranges::upper_bound(runs_, block, {}, &Run::begin);
+    return (next - 1)->like(block);
+  }
+  /// Whether all are shaped like block 0.
+  [[nodiscard]] bool is_alike() const {
+    return runs_.empty() || (runs_.size() == 1 && runs_[0].first == 0 && runs_[0].step == 0);
+  }
+  [[nodiscard]] std::size_t memory_bytes() const { return runs_.size() * sizeof(Run); }
+  [[nodiscard]] std::vector<int> all() const {
+    std::vector<int> all;
+    all.reserve(size_);
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      const std::size_t end = run + 1 < runs_.size() ? runs_[run + 1].begin : size_;
+      for (std::size_t block = runs_[run].begin; block < end; ++block) all.push_back(runs_[run].like(block));
+    }
+    return all;
+  }
 
  private:
+  /// Scratch blocks from `begin` on that are shaped like blocks first, first + step, …
+  struct Run {
+    std::size_t begin;
+    int first;
+    int step;
+
+    [[nodiscard]] int like(std::size_t block) const { return first + static_cast<int>(block - begin) * step; }
+  };
+
+  /// Whether the next scratch block belongs to the last run. Any second one does.
+  [[nodiscard]] bool continues(int like) const {
+    const Run& last = runs_.back();
+    return size_ - last.begin == 1 || last.like(size_) == like;
+  }
+
   std::size_t size_ = 0;
-  std::vector<int> like_;  // empty: block 0 for all
+  std::vector<Run> runs_;
 };
 
 /// Where each scratch block of a call begins, in elements.
@@ -41,8 +81,8 @@ class ScratchPlaces {
     if (shape.is_alike()) return;
     begins_.reserve(size_ + 1);
     begins_.push_back(0);
-    for (std::size_t i = 0; i < size_; ++i) {
-      begins_.push_back(begins_.back() + blocks.run(static_cast<std::size_t>(shape[i])).count);
+    for (const int like : shape.all()) {
+      begins_.push_back(begins_.back() + blocks.run(static_cast<std::size_t>(like)).count);
     }
   }
 

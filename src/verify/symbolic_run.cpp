@@ -62,8 +62,6 @@ SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& pro
 }
 
 std::string SymbolicRun::execute() {
-  error_ = find_unmatched();
-  if (!error_.empty()) return error_;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) begin_round(rank);
   while (!ready_.empty() && error_.empty()) {
     const int rank = ready_.back();
@@ -74,7 +72,10 @@ std::string SymbolicRun::execute() {
     begin_round(rank);
   }
   if (error_.empty()) error_ = describe_deadlock();
-  return error_;
+  if (error_.empty()) return error_;
+  // A message without a partner is the cause of other errors.
+  const std::string unmatched = find_unmatched();
+  return unmatched.empty() ? error_ : unmatched;
 }
 
 Expressions::Id SymbolicRun::value(int rank, const Slice& slice) const {
@@ -171,15 +172,16 @@ void SymbolicRun::begin_round(int rank) {
 
 void SymbolicRun::post(int rank, const Action& action) {
   const bool sends = action.kind == Kind::send;
-  Channel& channel = channels_[channel_of(rank, action)];
-  auto& partners = sends ? channel.receives : channel.sends;
-  if (partners.empty()) {
-    (sends ? channel.sends : channel.receives).push_back({&action, rank});
+  const Posted mine{&action, rank};
+  const auto channel = channels_.try_emplace(channel_of(rank, action)).first;
+  Channel& waiting = channel->second;
+  if (waiting.empty() || waiting.front().rank == rank) {
+    waiting.push_back(mine);
     return;
   }
-  const Posted partner = partners.front();
-  partners.pop_front();
-  const Posted mine{&action, rank};
+  const Posted partner = waiting.front();
+  waiting.erase(waiting.begin());
+  if (waiting.empty()) channels_.erase(channel);
   learn(sends ? rank : partner.rank, sends ? partner.rank : rank);
   deliver(sends ? mine : partner, sends ? partner : mine);
   finish_message(rank, partner.rank);
@@ -280,8 +282,8 @@ const Action* SymbolicRun::find_waiting(int rank) const {
     if (!action.communicates()) continue;
     const auto channel = channels_.find(channel_of(rank, action));
     if (channel == channels_.end()) continue;
-    const auto& posted = action.kind == Kind::send ? channel->second.sends : channel->second.receives;
-    if (std::ranges::any_of(posted, [&](const Posted& one) { return one.action == &action; })) return &action;
+    const auto is_it = [&](const Posted& one) { return one.action == &action; };
+    if (std::ranges::any_of(channel->second, is_it)) return &action;
   }
   return nullptr;
 }

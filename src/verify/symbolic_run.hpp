@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -54,12 +53,9 @@ class SymbolicRun {
     const Action* action;
     int rank;
   };
-  /// The messages from one rank to another. They match in the order in which they are posted, so one of the
-  /// two queues is empty.
-  struct Channel {
-    std::deque<Posted> sends;
-    std::deque<Posted> receives;
-  };
+  /// The messages from one rank to another that wait for their partners. They match in the order in which
+  /// they are posted, so all of them are sends, or all are receives.
+  using Channel = std::vector<Posted>;
 
   /// Calls visit(rank, round, action) for every send and receive.
   template <typename Visit>
@@ -90,8 +86,8 @@ class SymbolicRun {
   std::vector<Cells> cells_;
   std::vector<std::vector<Expressions::Id>> contributions_;  // [rank][block]; undefined if it has none
   std::vector<Rank> ranks_;
-  std::unordered_map<std::uint64_t, Channel> channels_;
-  std::vector<int> ready_;  // ranks whose round has ended
+  std::unordered_map<std::uint64_t, Channel> channels_;  // none is empty: there are p log2(p) in all
+  std::vector<int> ready_;                               // ranks whose round has ended
   Expressions expressions_;
   bool relays_ = false;
   std::string error_;

@@ -2,6 +2,8 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "verify/round_conflicts.hpp"
@@ -218,6 +220,51 @@ std::string find_untruth(const Recipe& recipe, const Topology& topology, int roo
   return {};
 }
 
+/// What the proof keeps of one rank, in bytes.
+std::size_t kept_of(const Schedule& schedule, Collective collective) {
+  constexpr std::size_t of_any_rank = 512;
+  // Each block of the input and the output has a value, and one that the rank brings.
+  std::size_t of_block = 3 * sizeof(Expressions::Id);
+  if (is_reduction(collective)) of_block += 2 * sizeof(Expressions::Node);
+  // Of a barrier: whom it has heard of, before the round and now.
+  const auto ranks = static_cast<std::size_t>(schedule.ranks());
+  const std::size_t known = collective == Collective::barrier ? ranks / 4 : 0;
+  return of_any_rank + known + static_cast<std::size_t>(schedule.blocks()) * of_block +
+         schedule.scratch_shape().size() * sizeof(Expressions::Id) + schedule.memory_bytes();
+}
+
+/// Builds the schedules of all ranks. Throws std::invalid_argument if the proof would keep too much.
+std::vector<Schedule> build_all(const Recipe& recipe, const Topology& topology, int root) {
+  constexpr std::size_t most = std::size_t{3} << 30;
+  const int ranks = topology.ranks();
+  const auto refuse_beyond = [&](double bytes) {
+    if (bytes <= static_cast<double>(most)) return;
+    throw std::invalid_argument(
+        to_string(recipe) + " cannot be proven on " + std::to_string(ranks) +
+        " ranks: the proof carries out the schedules of all of them, which takes more "
+        "than 3 GiB; prove it on fewer nodes of as many ranks");
+  };
+  // A few ranks tell, before all are built. They are spread, since a root may have a message for each.
+  constexpr int sampled = 16;
+  double sum = 0;
+  for (int i = 0; ranks > 1024 && i < sampled; ++i) {
+    const auto rank =
+        static_cast<int>((2 * i + 1) * static_cast<std::int64_t>(ranks) / (2 * sampled) + i) % ranks;
+    sum += static_cast<double>(kept_of(build(recipe, topology, root, rank), recipe.algorithm->collective));
+    refuse_beyond(sum * ranks / sampled);
+  }
+  std::vector<Schedule> schedules;
+  schedules.reserve(static_cast<std::size_t>(ranks));
+  double bytes = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Schedule one = build(recipe, topology, root, rank);
+    schedules.push_back(one);  // a copy has no spare capacity
+    bytes += static_cast<double>(kept_of(one, recipe.algorithm->collective));
+    refuse_beyond(bytes);
+  }
+  return schedules;
+}
+
 }  // namespace
 
 Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology) {
@@ -237,11 +284,7 @@ Proof verify(const Problem& problem, std::span<const Schedule> schedules, const 
 }
 
 Proof verify(const Recipe& recipe, const Topology& topology, int root) {
-  std::vector<Schedule> schedules;
-  schedules.reserve(static_cast<std::size_t>(topology.ranks()));
-  for (int rank = 0; rank < topology.ranks(); ++rank) {
-    schedules.push_back(build(recipe, topology, root, rank));
-  }
+  const std::vector<Schedule> schedules = build_all(recipe, topology, root);
   Proof proof;
   for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
     const Problem problem{recipe.algorithm->collective, root, placement};

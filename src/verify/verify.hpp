@@ -68,6 +68,7 @@ struct Proof {
 Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology);
 
 /// Builds the schedules, proves them in both placements, and checks what the registry says of the recipe.
+/// Throws std::invalid_argument, soon, if that would take more than some 3 GiB.
 Proof verify(const Recipe& recipe, const Topology& topology, int root = 0);
 
 }  // namespace stretto

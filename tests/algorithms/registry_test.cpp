@@ -56,6 +56,24 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
   EXPECT_GT(logarithmic, 30);
 }
 
+// Those whose actions grow with the logarithm, too.
+TEST(Registry, LogarithmicSchedulesOfAMillionRanksStaySmall) {
+  const Topology some = equal_nodes(256, 16);
+  const Topology many = equal_nodes(65536, 16);
+  int logarithmic = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    const Recipe recipe = usual_recipe(algorithm);
+    if (!algorithm.misfit(task_of(recipe, some, 0)).empty()) continue;
+    if (build(recipe, some, 0, 0).actions().size() > 200) continue;
+    ++logarithmic;
+    for (const int rank : {0, 1, many.ranks() / 2 + 3, many.ranks() - 1}) {
+      EXPECT_LT(build(recipe, many, 0, rank).memory_bytes(), 8 * kibibyte)
+          << to_string(recipe) << " " << rank;
+    }
+  }
+  EXPECT_GT(logarithmic, 25);
+}
+
 // A rank of an alltoall knows p blocks, so its schedule cannot be logarithmic.
 TEST(Registry, SchedulesOfAnAlltoallFitIntoMemory) {
   const Topology topology = equal_nodes(2048, 16);

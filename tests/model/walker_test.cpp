@@ -349,5 +349,52 @@ TEST(Predictor, DrawsOutNodes) {
   }
 }
 
+TEST(Predictor, DrawsOutRounds) {
+  Machine machine = postal_machine();
+  machine.node.bandwidth = 12e9;
+  for (const char* text :
+       {"recursive_doubling", "rabenseifner", "swing", "knomial:radix=4", "nap", "multilane(rabenseifner)"}) {
+    const Spec spec = parse_spec(Collective::allreduce, text);
+    for (const int nodes : {256, 320}) {
+      Predictor all(spec.recipe, nodes_of(nodes, 4), 0, 100'000'000);
+      Predictor some(spec.recipe, nodes_of(nodes, 4), 0, 30'000);
+      for (const std::size_t bytes : {std::size_t{4096}, std::size_t{64} << 20}) {
+        const WalkedCall call{.bytes = bytes, .pipelining = {}};
+        const Prediction exact = all.predict(call, machine);
+        const Prediction drawn = some.predict(call, machine);
+        EXPECT_FALSE(exact.extrapolated);
+        EXPECT_TRUE(drawn.extrapolated) << text;
+        EXPECT_NEAR(drawn.end.at() / exact.end.at(), 1.0, 0.1) << text << " " << nodes << " " << bytes;
+      }
+    }
+  }
+}
+
+TEST(Predictor, DrawsOutAChainInsideATree) {
+  const Spec spec = parse_spec(Collective::allreduce, "reduce_broadcast(chain,binomial)");
+  const WalkedCall call{.bytes = 4096, .pipelining = {}};
+  Predictor all(spec.recipe, nodes_of(512, 2), 0, 100'000'000);
+  Predictor some(spec.recipe, nodes_of(512, 2), 0, 5'000);
+  EXPECT_NEAR(some.predict(call, postal_machine()).end.at() / all.predict(call, postal_machine()).end.at(),
+              1.0, 0.05);
+}
+
+TEST(Predictor, WalksLittleOnAMillionRanks) {
+  const Topology many = nodes_of(65536, 16);
+  for (const Collective collective : collectives) {
+    for (const Algorithm& algorithm : algorithms()) {
+      if (algorithm.collective != collective || is_alltoall(collective)) continue;
+      const Recipe recipe = usual_recipe(algorithm);
+      const Topology some = nodes_of(4, 2);
+      if (!algorithm.misfit(task_of(recipe, some)).empty()) continue;
+      Predictor predictor(recipe, many);
+      const Prediction found =
+          predictor.predict({.collective = collective, .bytes = 1 << 20, .pipelining = {}}, postal_machine());
+      EXPECT_GT(found.end.at(), 0) << to_string(recipe);
+      EXPECT_TRUE(found.extrapolated) << to_string(recipe);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stretto

@@ -51,6 +51,26 @@ TEST(Schedule, ScratchIsShapedLikeBlocks) {
   EXPECT_EQ(schedule.scratch_shape().all(), (std::vector<int>{3, 1, 2}));
 }
 
+TEST(Schedule, RegularScratchTakesNoMemory) {
+  Schedule schedule(1, 0, 1 << 20);
+  std::vector<int> shapes;
+  const auto add = [&](int first, int count) {
+    for (int i = 0; i < count; ++i) shapes.push_back(first + i);
+    return schedule.add_scratch(first, count);
+  };
+  const std::size_t none = schedule.memory_bytes();
+  EXPECT_EQ(add(7, 1), 0);
+  EXPECT_EQ(add(5, 1), 1);
+  EXPECT_EQ(add(3, 2), 2);
+  EXPECT_EQ(add(0, 1 << 18), 4);
+  EXPECT_EQ(add(9, 3), 4 + (1 << 18));
+  EXPECT_EQ(add(4, 0), 7 + (1 << 18));
+  EXPECT_LT(schedule.memory_bytes(), none + 100);
+  const ScratchShape& shape = schedule.scratch_shape();
+  EXPECT_EQ(shape.all(), shapes);
+  for (std::size_t block = 0; block < shapes.size(); ++block) ASSERT_EQ(shape[block], shapes[block]);
+}
+
 TEST(Append, PartsBecomeRanksAndBlocksOfTheWhole) {
   // Rank 1 of 2 in the part, which is rank 5 of the whole; block 0 stands for blocks 2 and 3, block 1 for 4.
   Schedule part(2, 1, 2);

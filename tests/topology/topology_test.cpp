@@ -27,6 +27,19 @@ TEST(Topology, FlatHasOneRankANode) {
   EXPECT_EQ(topology.max_ppn, 1);
 }
 
+TEST(Topology, FlatIsWhatDifferentLabelsMake) {
+  const Topology flat = Topology::flat(5);
+  const Topology other = Topology::from_labels({4, 0, 3, 2, 9});
+  for (const auto field : {&Topology::node_of, &Topology::place_of, &Topology::by_node, &Topology::node_begin,
+                           &Topology::socket_of, &Topology::numa_of, &Topology::l3_of}) {
+    EXPECT_EQ(flat.*field, other.*field);
+  }
+  for (const auto count : {&Topology::nodes, &Topology::sockets, &Topology::numas, &Topology::l3s,
+                           &Topology::max_ppn, &Topology::min_ppn, &Topology::min_cache}) {
+    EXPECT_EQ(flat.*count, other.*count);
+  }
+}
+
 TEST(Topology, ListsTheRanksOfEachNode) {
   const Topology topology = Topology::from_labels({70, 70, 5, 70, 9, 5});
   EXPECT_EQ(topology.by_node, (std::vector<int>{0, 1, 3, 2, 5, 4}));

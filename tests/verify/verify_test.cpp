@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace stretto {
@@ -440,6 +441,13 @@ TEST(Verify, CountsTheWorkOfTheBusiestRank) {
   EXPECT_EQ(doubling.within_node.blocks, 2);
   EXPECT_EQ(doubling.between_nodes.messages, 1);
   EXPECT_EQ(doubling.link.messages, 4);
+}
+
+TEST(Verify, RefusesAtOnceWhatTakesTooMuchMemory) {
+  for (const char* name : {"rabenseifner", "recursive_doubling"}) {
+    EXPECT_THROW(verify(usual(name), Topology::flat(1 << 20)), std::invalid_argument) << name;
+  }
+  EXPECT_THROW(verify(usual("ring"), Topology::flat(1 << 15)), std::invalid_argument);
 }
 
 }  // namespace

@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from stretto._core import Machine, Prediction, Predictor, algorithms, is_never_cut, misfit, parse_spec
+from stretto._core import (
+    Machine,
+    Prediction,
+    Predictor,
+    Topology,
+    algorithms,
+    is_never_cut,
+    misfit,
+    parse_spec,
+)
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
@@ -169,16 +178,22 @@ def link_seconds(call: Call, machine: Machine) -> float | None:
     topology = parse_topology(call.topology)
     if topology.nodes < 2:
         return None
-    ppn = Counter(topology.node_of)
+    ppn = _ranks_on_nodes(topology)
     fastest = max(one.bandwidth for one in machine.protocols("network"))
-    bandwidth = machine.node_bandwidth or fastest * max(ppn.values())
-    part = COLLECTIVES[call.collective].link_part(list(ppn.values()))
+    bandwidth = machine.node_bandwidth or fastest * topology.max_ppn
+    part = COLLECTIVES[call.collective].link_part(ppn)
     rates = machine.node_rates
     if part and len(rates) == topology.nodes:
         is_shared = call.collective == "allreduce"
         alone = (1 if is_shared else part) / min(rates)
         return call.bytes * max(alone, 2 * (len(rates) - 1) / sum(rates) if is_shared else 0)
     return part * call.bytes / bandwidth if part else None
+
+
+def _ranks_on_nodes(topology: Topology) -> list[int]:
+    if topology.min_ppn == topology.max_ppn:
+        return [topology.max_ppn] * topology.nodes
+    return list(Counter(topology.node_of).values())
 
 
 def candidates(collective: str, topology: str) -> list[str]:

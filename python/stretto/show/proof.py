@@ -15,6 +15,7 @@ from stretto.launch.jobs import end_with_parent
 from stretto.spec.recipes import Recipe, all_recipes, find_recipes
 from stretto.spec.topologies import flat_text, parse_topology, read_topology_text, telling_topologies
 from stretto.support.console import Bar
+from stretto.support.errors import StrettoError
 from stretto.support.units import parse_ranks
 
 _FEW_RANKS = 8
@@ -112,7 +113,10 @@ def _prove(task: _Task) -> list[Failure]:
     for text in task.topologies:
         topology = parse_topology(text)
         for root in roots_of(task.recipe.collective, topology.ranks):
-            report = _core.verify(task.recipe.collective, task.recipe.text, topology, root)
+            try:
+                report = _core.verify(task.recipe.collective, task.recipe.text, topology, root)
+            except ValueError as error:
+                raise StrettoError(f"{task.recipe.collective} {error}") from None
             if not report.ok:
                 failures.append(Failure(task.recipe, text, root, report.error))
                 break

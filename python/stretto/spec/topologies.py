@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import shlex
 from pathlib import Path
@@ -42,8 +43,9 @@ def read_topology_text(option: str) -> str:
         raise StrettoError(f"--topology {option}: it cannot be read: {error}") from None
 
 
+@functools.lru_cache(maxsize=4)
 def parse_topology(text: str) -> Topology:
-    """The topology that a text describes."""
+    """The topology that a text describes. The last ones are kept: one of a million ranks takes a while."""
     try:
         return Topology(text)
     except ValueError as error:

@@ -23,8 +23,9 @@ Schedule binomial(const Task& task, int rank) {
   Schedule schedule(p, rank, p);
   int first = 0;
   if (me != 0 && !sends_input) {
-    first = schedule.add_scratch(rank);
-    for (int i = 1; i < held; ++i) schedule.add_scratch(rank_of(me + i));
+    const int before_the_end = std::min(held, p - rank);
+    first = schedule.add_scratch(rank, before_the_end);
+    schedule.add_scratch(0, held - before_the_end);
   }
   // Calls visit(slice) for blocks of consecutive numbers at their place on this rank.
   const auto each_slice = [&](int begin, int count, const auto& visit) {

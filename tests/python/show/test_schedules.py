@@ -282,6 +282,12 @@ def test_verify_takes_algorithms_recipes_and_a_topology() -> None:
     assert only.splitlines() == ["allgather ring: proven on ppn=2+1+1"]
 
 
+def test_verify_refuses_what_takes_too_much_memory() -> None:
+    result = CliRunner().invoke(app, ["verify", "rabenseifner", "--topology", "nodes=65536,ppn=4"])
+    assert isinstance(result.exception, StrettoError)
+    assert "allreduce rabenseifner cannot be proven on 262144 ranks" in str(result.exception)
+
+
 def test_verify_shows_the_error_of_the_fewest_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     class Report:
         def __init__(self, topology: _core.Topology) -> None:
