@@ -320,7 +320,7 @@ TEST(Verify, CatchesAFalseClaim) {
   const auto error_with = [](std::string_view name, auto change) {
     Algorithm liar = *find_algorithm(Collective::allreduce, name);
     change(liar);
-    return verify(Recipe{&liar, 0, {}, {}}, Topology::flat(5)).error;
+    return verify(Recipe{&liar, 0, 0, {}, {}}, Topology::flat(5)).error;
   };
   expect_contains(error_with("ring", [](Algorithm& a) { a.keeps_order = [](const Task&) { return true; }; }),
                   "ring on 5 ranks, 5 nodes: it does not keep rank order, but its row says that it does");
@@ -392,9 +392,9 @@ TEST(Verify, CatchesARowThatHidesThatItRelays) {
                                          {Collective::gatherv, "binomial"},
                                          {Collective::scatterv, "binomial"}}) {
     Algorithm liar = *find_algorithm(collective, name);
-    EXPECT_EQ(verify(Recipe{&liar, liar.usual_radix, {}, {}}, Topology::flat(5)).error, "");
+    EXPECT_EQ(verify(Recipe{&liar, liar.usual_radix, 0, {}, {}}, Topology::flat(5)).error, "");
     liar.relays = false;
-    expect_contains(verify(Recipe{&liar, liar.usual_radix, {}, {}}, Topology::flat(5)).error,
+    expect_contains(verify(Recipe{&liar, liar.usual_radix, 0, {}, {}}, Topology::flat(5)).error,
                     "lengths must travel, but its row does not say that it relays");
   }
 }
