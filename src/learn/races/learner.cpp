@@ -181,12 +181,10 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
 }
 
 void Learner::challenge(std::size_t arm, Side first, bool is_rematch) {
-  // What is for a late rank uses other connections, which are slow at first.
-  const bool is_for_late = for_late_ && arm == for_late_->arm;
-  duel_ = Duel{.trial = Trial(stages_of(is_native(arm), is_rematch, are_long() && !is_for_late), first),
-               .challenger = arm,
-               .is_rematch = is_rematch,
-               .last_call = calls_};
+  const std::span<const Stage> stages =
+      is_for_late(arm) ? policies::duel_for_late : stages_of(is_native(arm), is_rematch, are_long());
+  duel_ =
+      Duel{.trial = Trial(stages, first), .challenger = arm, .is_rematch = is_rematch, .last_call = calls_};
 }
 
 void Learner::end_duel(bool challenger_won) {
@@ -244,7 +242,7 @@ void Learner::end_check() {
 /// multiple of it; 0: nothing was measured.
 void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, double ratio,
                        std::size_t bytes) {
-  if (for_late_ && winner == for_late_->arm && winner != incumbent_) {
+  if (is_for_late(winner) && winner != incumbent_) {
     for_late_->before = incumbent_;
     for_late_->decided = decided_;
   }
@@ -271,7 +269,7 @@ void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, do
 
 /// What was never compared with `native` is no news (settle_promise()), nor is what is for a late rank.
 bool Learner::is_news(std::size_t winner) const {
-  return is_native(winner) || (decided_.gain > 0 && !(for_late_ && winner == for_late_->arm));
+  return is_native(winner) || (decided_.gain > 0 && !is_for_late(winner));
 }
 
 /// Of several losers since the last look, the best one counts. What long calls leave behind them is little.
@@ -441,7 +439,9 @@ void Learner::plan_challenge() {
       std::max(expected_seconds(next) - decided_.call_seconds, least_excess * decided_.call_seconds);
   const bool is_hopeless = excess > least_hopeless_excess * decided_.call_seconds;
   const double calls_if_hopeless = are_long() ? 1 : calls_of_hopeless_challenger;
-  const double loss = excess * (is_hopeless ? calls_if_hopeless : calls_of_slow_challenger);
+  // How much faster one for a late rank should be was measured: its duel ends soon if it is not.
+  const double calls_if_slow = is_for_late(next) ? calls_of_hopeless_challenger : calls_of_slow_challenger;
+  const double loss = excess * (is_hopeless ? calls_if_hopeless : calls_if_slow);
   const double missing = loss + most_agreements * ledger_.agreement() - left_to_lose();
   if (missing <= 0) {
     challengers_.erase(found);
@@ -482,7 +482,7 @@ void Learner::look_for_late(std::span<const double> agreed) {
   if (!for_late_) return;
   const auto& found = late_.found();
   if (found && found->rank == for_late_->rank) return;
-  if (incumbent_ == for_late_->arm) {
+  if (is_for_late(incumbent_)) {
     count_won();
     incumbent_ = for_late_->before;
     decided_ = for_late_->decided;

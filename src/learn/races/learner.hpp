@@ -186,6 +186,7 @@ class Learner {
   void begin_check();
   void end_check();
   void conclude(std::size_t winner, std::size_t loser, double seconds, double ratio, std::size_t bytes);
+  [[nodiscard]] bool is_for_late(std::size_t arm) const { return for_late_ && arm == for_late_->arm; }
   [[nodiscard]] bool is_news(std::size_t winner) const;
   void put_on_probation(std::size_t loser, double of_loser, std::size_t bytes);
   [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }

@@ -86,6 +86,12 @@ inline constexpr DuelStages long_duel_with_native = of_long_calls(duel_with_nati
 inline constexpr DuelStages long_rematch = of_long_calls(rematch, false);
 inline constexpr DuelStages long_rematch_with_native = of_long_calls(rematch_with_native, true);
 
+/// A spec for a late rank, once that was seen. For that rank the others wait in an agreement and not in the
+/// call behind it, so there is one stage, whose first calls are no measure. One-sided error probability 3 %.
+inline constexpr std::array<Stage, 1> duel_for_late = {{
+    {.turns = "DCdcdcdcdc", .wins_below = 0.97, .most_lost = 1},
+}};
+
 /// Calls that take a microsecond, inside a node: the library's and the spec's, in blocks by turns.
 inline constexpr std::array<Stage, 1> short_calls = {{
     {.turns = "DCdcdcdcdcdc", .calls = 16, .counts = Stage::Counts::sum, .wins_below = 0.98},
