@@ -63,7 +63,11 @@ def test_the_preloaded_one_that_serves_is_taken(
     ("name", "ranks", "specs"),
     [
         ("openmpi", 3, "ring:segments=3 bcast/chain allgather/ring reduce_scatter/ring reduce/chain"),
-        ("mpich", 2, "recursive_doubling bcast/binomial allgather/bruck reduce_scatter/pairwise reduce/linear"),
+        (
+            "mpich",
+            2,
+            "recursive_doubling bcast/binomial allgather/bruck reduce_scatter/pairwise reduce/linear",
+        ),
     ],
 )
 def test_every_collective_is_right_by_forced_algorithms(

@@ -185,6 +185,31 @@ TEST(Probe, FindsTheNodeWithTheSlowLink) {
   }
 }
 
+/// As many ranks of each node send; the others have nothing to wait for.
+TEST(Probe, NodesOfFewRanksHaveNoOtherLinks) {
+  const double bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
+  for (const std::vector<int>& ppns : {std::vector{5, 3, 8}, {8, 1, 8}, {1, 8, 2, 3}}) {
+    const Topology topology = topology_of(ppns);
+    const int senders = topology.min_ppn;
+    for (int slow = -1; slow < topology.nodes; ++slow) {
+      std::vector<double> received;
+      for (int rank = 0; rank < topology.ranks(); ++rank) {
+        const int node = topology.node(rank);
+        const bool is_slow = slow >= 0 && (node == slow || node == (slow + 1) % topology.nodes);
+        const double rate = (is_slow ? 5e6 : 25e6) / senders;
+        const Schedule schedule = probe_schedule(probe_steps.at(long_stream()), topology, rank);
+        const bool sends = topology.place(rank) < senders;
+        EXPECT_EQ(schedule.actions().size(), sends ? 2U : 0U);
+        received.push_back(sends ? bytes / rate : 1e-7);
+      }
+      const std::vector<double> rates = find_rates(received, topology);
+      ASSERT_EQ(rates.empty(), slow < 0);
+      for (std::size_t node = 0; node < rates.size(); ++node)
+        EXPECT_NEAR(rates[node], static_cast<int>(node) == slow ? 5e6 : 25e6, 1);
+    }
+  }
+}
+
 TEST(Probe, FindsBandwidthAndLatency) {
   const Topology topology = topology_of({1, 1});
   const Machine slow = fit(machines()[1], topology);

@@ -76,7 +76,10 @@ def status(as_json: AsJson = False) -> None:
 def run(
     context: typer.Context,
     mpi_name: Annotated[str, typer.Option("--mpi", help="|".join(flavor.value for flavor in mpi.Flavor))],
-    ppn: Annotated[int, typer.Option(help="Ranks on each node.")] = 1,
+    ppn: Annotated[
+        str,
+        typer.Option(metavar="N|N,N,...", help="Ranks on each node: one number for all, or one for each."),
+    ] = "1",
     np: Annotated[
         int | None, typer.Option("--np", "-n", help="Number of ranks. Default: --ppn on every node.")
     ] = None,
@@ -93,5 +96,7 @@ def run(
 ) -> None:
     """Run an MPI program on the cluster: stretto lab run --mpi openmpi -- ./program ARGUMENTS."""
     variables = commands.parse_variables(env or [])
-    job = Job(program_of(context), ppn, np, provider, stretto, spec or (), variables)
+    first, *others = commands.parse_ppn(ppn)
+    on_each = [first, *others] if others else []
+    job = Job(program_of(context), first, np, provider, stretto, spec or (), variables, on_each)
     raise typer.Exit(commands.run(name, mpi_name, job))

@@ -103,6 +103,14 @@ def run(name: str, mpi_name: str, job: jobs.Job) -> int:
     return jobs.run(lab, install, job)
 
 
+def parse_ppn(text: str) -> list[int]:
+    """The ranks of the nodes, of `--ppn 4` or `--ppn 5,3,8`."""
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise StrettoError(f"--ppn {text}: write a number, or one for each node: 5,3,8") from None
+
+
 def parse_variables(settings: Sequence[str]) -> dict[str, str]:
     """The variables of `--env NAME=VALUE`."""
     variables: dict[str, str] = {}

@@ -41,14 +41,31 @@ class Job:
     stretto: bool = False
     specs: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)  # for every rank
+    on_each: Sequence[int] = ()  # the ranks of each node, if they are not `ppn` on all
+
+    def slots(self, nodes: int) -> list[int]:
+        """The most ranks of each node."""
+        if self.on_each and len(self.on_each) != nodes:
+            text = ",".join(map(str, self.on_each))
+            raise StrettoError(
+                f"--ppn {text}: the lab has {nodes} nodes: write a number for each, or one for all"
+            )
+        slots = list(self.on_each) or [self.ppn] * nodes
+        if min(slots) < 1:
+            raise StrettoError(f"--ppn {min(slots)}: a node has at least one rank")
+        return slots
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether a node has several ranks."""
+        return max(self.on_each, default=self.ppn) > 1
 
     def ranks(self, nodes: int) -> int:
         """The number of ranks on that number of nodes."""
-        most = nodes * self.ppn
-        if self.ppn < 1:
-            raise StrettoError(f"--ppn {self.ppn}: a node has at least one rank")
+        most = sum(self.slots(nodes))
         if self.np is not None and not 1 <= self.np <= most:
-            raise StrettoError(f"--np {self.np}: {nodes} nodes of {self.ppn} ranks hold from 1 to {most}")
+            ranks = "+".join(map(str, self.on_each)) or str(self.ppn)
+            raise StrettoError(f"--np {self.np}: {nodes} nodes of {ranks} ranks hold from 1 to {most}")
         return most if self.np is None else self.np
 
 
@@ -60,10 +77,15 @@ class Command:
     environment: dict[str, str]
 
 
+def _with_slots(job: Job, hosts: Sequence[str]) -> str:
+    """The nodes as all launchers take them, `n0:5,n1:3`: host names with the most ranks of each."""
+    return ",".join(f"{host}:{slots}" for host, slots in zip(hosts, job.slots(len(hosts)), strict=True))
+
+
 def _openmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
-    slots = ",".join(f"{host}:{job.ppn}" for host in hosts)
+    slots = _with_slots(job, hosts)
     inside = {Flavor.OPENMPI4: "vader", Flavor.OPENMPI5: "sm"}[install.flavor]
-    btl = f"{inside},tcp,self" if job.ppn > 1 else "tcp,self"
+    btl = f"{inside},tcp,self" if job.shares_nodes else "tcp,self"
     argv = [str(install.launcher.path), "--allow-run-as-root"]
     if install.flavor is Flavor.OPENMPI5:
         argv += ["--prtemca", "plm_ssh_agent", str(remote_shell), "--prtemca", "prte_if_include", INTERFACE]
@@ -79,7 +101,8 @@ def _openmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Pat
 
 
 def _hydra(install: Install, job: Job, hosts: Sequence[str]) -> list[str]:
-    where = ["-iface", INTERFACE, "-hosts", ",".join(hosts), "-ppn", str(job.ppn)]
+    where = ["-iface", INTERFACE, "-hosts"]
+    where += [_with_slots(job, hosts)] if job.on_each else [",".join(hosts), "-ppn", str(job.ppn)]
     return [str(install.launcher.path), *where, "-np", str(job.ranks(len(hosts)))]
 
 
@@ -91,7 +114,7 @@ def _mpich(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path)
         environment |= {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
     else:
         # By itself, UCX notices that all nodes are one kernel, and uses shared memory.
-        inside = ",sysv,posix" if job.ppn > 1 else ""
+        inside = ",sysv,posix" if job.shares_nodes else ""
         environment |= {"UCX_TLS": f"tcp,self{inside}", "UCX_NET_DEVICES": INTERFACE}
     return Command(_hydra(install, job, hosts), environment)
 
@@ -100,7 +123,7 @@ def _intelmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Pa
     environment = {
         "FI_PROVIDER": "tcp",
         "FI_TCP_IFACE": INTERFACE,
-        "I_MPI_FABRICS": "shm:ofi" if job.ppn > 1 else "ofi",
+        "I_MPI_FABRICS": "shm:ofi" if job.shares_nodes else "ofi",
         "I_MPI_HYDRA_BOOTSTRAP": "ssh",
         "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(remote_shell),
         "I_MPI_HYDRA_IFACE": INTERFACE,

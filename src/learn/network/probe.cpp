@@ -24,7 +24,13 @@ struct Row {
   std::size_t place = 0;
 };
 
-/// Between nodes: the ranks at the same place of each node that has such a place. Inside: a node's ranks.
+/// Between nodes, as many ranks of each node send: otherwise a node with few ranks would seem to have a slow
+/// link.
+bool sends_between_nodes(const Topology& topology, int rank) {
+  return topology.place(rank) < topology.min_ppn;
+}
+
+/// Between nodes: the ranks at the same place of each node, if all have such a place. Inside: a node's ranks.
 Row row_of(Level level, const Topology& topology, int rank) {
   Row row;
   if (level != Level::network) {
@@ -33,8 +39,8 @@ Row row_of(Level level, const Topology& topology, int rank) {
     row.place = static_cast<std::size_t>(topology.place(rank));
     return row;
   }
+  if (!sends_between_nodes(topology, rank)) return row;
   for (int node = 0; node < topology.nodes; ++node) {
-    if (topology.place(rank) >= topology.ppn(node)) continue;
     if (node == topology.node(rank)) row.place = row.ranks.size();
     row.ranks.push_back(topology.rank_at(node, topology.place(rank)));
   }
@@ -189,11 +195,11 @@ std::vector<double> find_rates(const std::vector<double>& received, const Topolo
   std::vector<double> in(nodes, 0);
   for (int rank = 0; rank < topology.ranks(); ++rank) {
     const double seconds = received[static_cast<std::size_t>(rank)];
-    if (!(seconds > 0)) continue;
+    if (!(seconds > 0) || !sends_between_nodes(topology, rank)) continue;
     const int node = topology.node(rank);
-    // All ranks of the node share its link.
+    // Those of the node that receive share its link.
     double& rate = in[static_cast<std::size_t>(node)];
-    rate = std::max(rate, topology.ppn(node) * bytes / seconds);
+    rate = std::max(rate, topology.min_ppn * bytes / seconds);
   }
   std::vector<double> rates;
   for (std::size_t node = 0; node < nodes; ++node)

@@ -218,8 +218,8 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
           static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
     }
     Costs longer = is_fast ? costs_of(between, many, true) : shorter;
-    // All ranks of a node sent at once, so each had its share of the link.
-    const int sharing = longer.core_decides ? 1 : topology.max_ppn;
+    // Several ranks of a node sent at once, so each had its share of the link.
+    const int sharing = longer.core_decides ? 1 : topology.min_ppn;
     if (!longer.core_decides) {
       shorter.message -= std::min(shorter.message / 2, tiny / longer.bandwidth);
       machine.node.bandwidth = longer.bandwidth * sharing;

@@ -460,6 +460,12 @@ COMMAND_LINES = [
         MPIR_CVAR_CH4_NETMOD=ofi /usr/bin/mpiexec.hydra -iface eth0 -hosts n0,n1 -ppn 1 -np 2 ./a""",
     ),
     (
+        Flavor.MPICH5,
+        Job(["./a"], on_each=[1, 3]),
+        """HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=/rsh MPIR_CVAR_CH4_NETMOD=ucx UCX_NET_DEVICES=eth0
+        UCX_TLS=tcp,self,sysv,posix /usr/bin/mpiexec.hydra -iface eth0 -hosts n0:1,n1:3 -np 4 ./a""",
+    ),
+    (
         Flavor.INTELMPI,
         Job(["./a"], ppn=2),
         """FI_PROVIDER=tcp FI_TCP_IFACE=eth0 I_MPI_FABRICS=shm:ofi I_MPI_HYDRA_BOOTSTRAP=ssh
@@ -505,6 +511,9 @@ def test_a_spec_puts_stretto_under_it(
     [
         (Job([]), "no program given"),
         (Job(["a"], ppn=0), "--ppn 0"),
+        (Job(["a"], on_each=[1, 2, 3]), "--ppn 1,2,3: the lab has 2 nodes"),
+        (Job(["a"], on_each=[1, -2]), "--ppn -2"),
+        (Job(["a"], on_each=[1, 2], np=4), r"--np 4: 2 nodes of 1\+2 ranks hold from 1 to 3"),
         (Job(["a"], np=0), "--np 0"),
         (Job(["a"], ppn=2, np=5), "--np 5: 2 nodes of 2 ranks hold from 1 to 4"),
         (Job(["a"], provider="tcp"), "--provider tcp"),
