@@ -43,11 +43,15 @@ class ScratchShape {
   [[nodiscard]] std::vector<int> all() const {
     std::vector<int> all;
     all.reserve(size_);
+    for_each([&](int like) { all.push_back(like); });
+    return all;
+  }
+  /// Calls visit(like) for each scratch block in turn.
+  void for_each(auto visit) const {
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       const std::size_t end = run + 1 < runs_.size() ? runs_[run + 1].begin : size_;
-      for (std::size_t block = runs_[run].begin; block < end; ++block) all.push_back(runs_[run].like(block));
+      for (std::size_t block = runs_[run].begin; block < end; ++block) visit(runs_[run].like(block));
     }
-    return all;
   }
 
  private:
@@ -81,9 +85,9 @@ class ScratchPlaces {
     if (shape.is_alike()) return;
     begins_.reserve(size_ + 1);
     begins_.push_back(0);
-    for (const int like : shape.all()) {
+    shape.for_each([&](int like) {
       begins_.push_back(begins_.back() + blocks.run(static_cast<std::size_t>(like)).count);
-    }
+    });
   }
 
   /// Of scratch blocks of these lengths.
