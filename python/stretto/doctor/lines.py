@@ -49,7 +49,7 @@ class Installation:
         return f"{self.command or 'stretto'} exec"
 
     def binds(self, separator: str) -> list[str]:
-        """What a container must see, under the names that it has outside, for no change."""
+        """The folders and files that a container must mount read-only, under the same names as outside."""
         return [
             f"{one}{separator}{one}{separator}ro"
             for one in (self.library.parent, self.command)

@@ -28,7 +28,7 @@ class OnDevice:
     segments: float
     """Staged segment by segment, as the engine does."""
     whole: float
-    """All in, the collective, all out."""
+    """All data are copied to the host before the collective, and back after it."""
     copy: float
     """The copies alone, in the direction that takes longer."""
 

@@ -51,7 +51,7 @@ def call_text(call: Call) -> str:
 
 
 def figures_text(timeline: Timeline) -> str:
-    """How long a rank did what in its call."""
+    """The seconds that a rank spent on each part of its call, as text."""
     its = timeline.figures
     parts = [f"{'in the MPI library' if timeline.is_by_library else 'messages'} {time_text(its.messages)}"]
     if its.reductions > 0:

@@ -107,7 +107,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How long a rank did what in a call."""
+    """The seconds that a rank spent on each part of a call."""
 
     call: float
     to_host: float

@@ -330,7 +330,7 @@ class Planner {
     return true;
   }
 
-  /// Only what something lies in: no more than a call needs is taken for it.
+  /// Counts only the scratch memory that holds something, so that a call takes no more than it needs.
   void measure_scratch() {
     const auto count_in = [&](const Place& place, std::size_t count) {
       const Extent bytes = extent(place, count);

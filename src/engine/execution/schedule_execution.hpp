@@ -34,8 +34,8 @@ enum class Keep : std::uint8_t {
 /// first start of a size allocates.
 ///
 /// If something fails on a rank, it goes on through its schedule, so that its partners get the messages
-/// that they wait for and can send theirs. What it sends from then on has no elements, which no other
-/// message has. A rank that gets such a message, or one that is too short, has failed as well. (The ranks
+/// that they wait for and can send theirs. From then on it sends messages without elements. Other messages
+/// always have some, so a rank that gets an empty one, or one that is too short, has failed, too. (The ranks
 /// of an erroneous call may have messages of different lengths. If they cut them into different numbers of
 /// messages, some may still wait for ever.) A walk of lengths sends all that it has, and lets its caller know
 /// that it has failed: a rank whose lengths did not arrive could not tell which messages are empty.

@@ -34,7 +34,7 @@ std::optional<int> CompletedMessage::arrived(const Element& element) const {
 MessageRequests::~MessageRequests() {
   // Nothing may be read from or written to the memory of a message that will not end.
   if (own_count_ > 0) connections_->endpoint().fail("a call was given up");
-  // Of a call that gave up where nothing is in flight any more (Execution::leaves_memory).
+  // These requests are left if a call gave up while nothing was in flight (Execution::leaves_memory).
   for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
     if (requests_[slot] != mpi.request_null && kept_of_[slot] == nullptr) mpi.Request_free(&requests_[slot]);
   }

@@ -130,8 +130,9 @@ class Comparison final : public CallBuffers {
                name_in_world(0) + " " + found.left + ", " + name_in_world(rank) + " " + found.right);
   }
 
-  /// Only two ranks know how long a block is. The lower one speaks, unless that one is silent because of a
-  /// still lower one, so that one rank whose lengths are all wrong is told of once.
+  /// Only two ranks know how long a block is. The lower one of them reports a mismatch. If it has another one
+  /// with a still lower rank, that rank reports, and nobody else. So a rank whose lengths are all wrong is
+  /// reported once.
   void compare_lengths() {
     const auto here = static_cast<std::size_t>(state_->rank());
     for (std::size_t rank = 0; rank < all_.size(); ++rank) {

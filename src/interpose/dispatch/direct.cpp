@@ -56,7 +56,7 @@ class DirectWaiting final : public Waiting {
     }
   }
 
-  /// Of a call that gave up.
+  /// The MPI error of a call that gave up.
   [[nodiscard]] int error() const { return error_; }
 
  private:

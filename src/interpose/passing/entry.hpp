@@ -24,8 +24,8 @@ namespace stretto {
 void* find_next(const char* symbol, const char* otherwise = nullptr);
 bool is_of_library(void* function, const char* symbol);
 /// Whether the process has an Open MPI without functions for large counts, and no other MPI library, as far
-/// as the names of libraries tell. The linker asks while it binds, so no function of the linker may be called
-/// that loads anything.
+/// as the names of libraries tell. The linker calls this function while it binds symbols, so the function
+/// must not make the linker load anything.
 bool lacks_large_counts();
 /// A function that may be missing for what is loaded after the start of the process (late_functions.cpp).
 struct LateFunction {

@@ -57,7 +57,8 @@ struct CallTraits {
   bool is_own = false;
   /// Of an allgather: whether blocks have different lengths, as all ranks know.
   bool has_unequal_blocks = false;
-  /// The same as in CallShape.
+  /// Of a reduce-scatter or an allgather: whether one node has most of the bytes
+  /// (CallShape::has_dominant_node).
   bool has_dominant_node = false;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;

@@ -13,7 +13,7 @@ namespace stretto {
 /// Finds out whether long messages go better through the caches or past them. Between two cores of one
 /// last-level cache, a piece that a core has written is read best from that cache. Between others, a line
 /// that one core has written and another one has, or wants, takes several times as long as one in memory.
-/// Which of both a job has, no processor says for sure (and a virtual machine may move).
+/// No processor says for sure which of the two cases a job has (and a virtual machine may move).
 ///
 /// It is a matter of each rank alone: what it writes is the same. So ranks need not agree.
 class StreamingRace {
