@@ -12,7 +12,7 @@ from stretto.advise.search import Advice, search
 from stretto.model.walker import Model
 from stretto.simulate.smpi import PACKAGE, find_smpirun
 from stretto.support.console import progress_bar
-from stretto.support.units import format_nodes
+from stretto.support.units import format_place
 
 _REDUCING = ("allreduce", "reduce", "reduce_scatter")
 
@@ -59,5 +59,5 @@ def find_advice(question: Question, cluster: Cluster, *, check_sample: bool) -> 
         )
     if check_sample and not can_check:
         remarks.append(f"not checked by simulation: SimGrid is not installed (Debian, Ubuntu: {PACKAGE})")
-    title = f"{collective}, {nodes * ppn} ranks on {format_nodes(nodes)}, {cluster.machine.name}"
+    title = f"{collective}, {format_place(nodes * ppn, nodes)}, {cluster.machine.name}"
     return Result(title, advice, checked, remarks)

@@ -13,7 +13,7 @@ from stretto.advise.search import Advice, OfLibrary
 from stretto.simulate.jobs import LABELS
 from stretto.spec.native import NATIVE
 from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bandwidth, format_bytes, format_nodes, format_seconds, three_digits
+from stretto.support.units import format_bandwidth, format_bytes, format_place, format_seconds, three_digits
 
 
 def print_advice(title: str, advice: Sequence[Advice], remarks: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def _name(item: OfLibrary) -> str:
 
 def print_check(check: Check, nodes: int) -> None:
     """Print a row for each call; rows are yellow where the simulation decided, as the walker differs."""
-    where = f"{check.nodes * check.ppn} ranks on {format_nodes(check.nodes)}"
+    where = format_place(check.nodes * check.ppn, check.nodes)
     fewer = f", not {nodes}, which would take too long" if check.nodes != nodes else ""
     table = Table(title=f"checked by simulation (SimGrid's SMPI), {where}{fewer}", title_justify="left")
     for column in ("size", "who", "modelled as", "walker", "SMPI", "walker is", "gain", "by SMPI"):

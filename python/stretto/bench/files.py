@@ -14,7 +14,7 @@ from stretto.spec.collectives import LinkBound
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.json_files import document_text
 from stretto.support.machine_load import Load
-from stretto.support.units import format_nodes
+from stretto.support.units import format_place
 
 
 @dataclass(frozen=True)
@@ -72,5 +72,5 @@ def run_text(outcome: Outcome, rows: list[Row]) -> str:
         content["incomplete"] = outcome.incomplete
     if outcome.platform:
         content["platform"] = outcome.platform
-    where = f"{run.ranks} ranks on {format_nodes(run.nodes)}, {run.library}"
+    where = f"{format_place(run.ranks, run.nodes)}, {run.library}"
     return document_text(FORMAT, sys.argv, where, content)

@@ -17,7 +17,7 @@ from stretto.support.estimates import Estimate
 from stretto.support.units import (
     format_bandwidth,
     format_bytes,
-    format_nodes,
+    format_place,
     format_rate,
     format_seconds,
     seconds_unit,
@@ -176,7 +176,7 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     """The notes to print below the table."""
     thread = "STRETTO_PROGRESS_THREAD=1" if run.progress_thread else "no STRETTO_PROGRESS_THREAD"
     only_blocking = run.forms == [BLOCKING]
-    where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
+    where = format_place(run.ranks, run.nodes)
     lines = [
         f"{_call(run)}, {run.library}, {where}, Stretto {run.stretto}"
         + ("" if only_blocking and not run.progress_thread else f", {thread}")

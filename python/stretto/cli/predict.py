@@ -32,7 +32,7 @@ from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.console import print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
-from stretto.support.units import format_bytes, parse_sizes, split_list
+from stretto.support.units import format_bytes, format_place, parse_sizes, split_list
 
 
 def predict(
@@ -108,7 +108,7 @@ def predict(
     shown = [*shown, *closed]
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
     place = parse_topology(where)
-    title = f"{collective}, {place.ranks} ranks on {place.nodes} nodes, {its_machine.name}"
+    title = f"{collective}, {format_place(place.ranks, place.nodes)}, {its_machine.name}"
     notes = [f"machine: {its_machine.description}"]
     if not specs:
         notes.append(rule_text(rule_regret(calls, predictions, predict_call)))

@@ -21,7 +21,7 @@ from stretto.results.runs import BLOCKING, Row, Run, Series
 from stretto.spec.collectives import LinkBound
 from stretto.support.estimates import Estimate
 from stretto.support.pictures import new_figure, save_figure
-from stretto.support.units import format_rate
+from stretto.support.units import format_place, format_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +124,7 @@ def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | N
 
 
 def _title(run: Run, places: list[bool]) -> str:
-    where = f"{run.ranks} ranks on {run.nodes} nodes" if run.nodes > 1 else f"{run.ranks} ranks on one node"
+    where = format_place(run.ranks, run.nodes)
     place = ", in place" if places == [True] else ""
     thread = ", progress thread" if run.progress_thread else ""
     return f"{run.collective.function} of {run.type}{place}, {run.library}, {where}{thread}"

@@ -18,7 +18,7 @@ from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
-from stretto.support.units import format_bytes, format_nodes, format_seconds
+from stretto.support.units import format_bytes, format_count, format_nodes, format_seconds
 
 Source = Literal["forced", "table", "learnt", "modelled", "rule"]
 
@@ -82,7 +82,7 @@ def look_up(call: Call, table: Path | None, family: str) -> Tuned:
     exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
     nearest = "" if exact else ", the nearest to this one"
     reason = (
-        f"{path}: {shape.nodes} nodes with {shape.ppn} ranks{nearest}, "
+        f"{path}: {format_nodes(shape.nodes)} with {format_count(shape.ppn, 'rank')}{nearest}, "
         f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}"
     )
     return Tuned(path, content, row.spec, reason)
@@ -216,7 +216,7 @@ class _Asked:
         if decision is None or self._misfit(decision.spec):
             other = self._fabric.find(name, size, topology, in_place=True)
             more = f"; with MPI_IN_PLACE: {other.spec}" if other else ""
-            ranks = "1 rank" if topology.max_ppn == 1 else f"{topology.max_ppn} ranks"
+            ranks = format_count(topology.max_ppn, "rank")
             where = f"{format_nodes(topology.nodes)} with {ranks}, {self._class_text}"
             return Claim("learnt", None, f"no duel was decided for {where}{more}")
         when = f" of {decision.when}" if decision.when else ""

@@ -13,7 +13,7 @@ from stretto.predict.explanation import Explanation
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, format_seconds
+from stretto.support.units import format_bytes, format_place, format_seconds
 
 _PARTS = ("latency", "wire", "reduction", "overhead", "waiting")
 
@@ -27,7 +27,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     shown += [one for one in ranked[top:] if one.spec in (in_force.spec, NATIVE)]
     has_measured = any(one.measured for one in shown)
     title = (
-        f"{call.collective} of {format_bytes(call.bytes)}, {topology.ranks} ranks on {topology.nodes} nodes"
+        f"{call.collective} of {format_bytes(call.bytes)}, {format_place(topology.ranks, topology.nodes)}"
         f" ({explanation.model.machine.name})"
     )
     table = Table(title=title, title_justify="left")

@@ -21,7 +21,7 @@ from stretto.report.page import (
     layout,
     number,
 )
-from stretto.support.units import format_bytes, format_nodes, format_seconds
+from stretto.support.units import format_bytes, format_place, format_seconds
 
 
 def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
@@ -115,7 +115,7 @@ def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
         legend={"traceorder": "normal"},
     )
     library = library_name(run.library)
-    where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
+    where = format_place(run.ranks, run.nodes)
     caption = (
         f"{name}: {where}, {library}. Time that rank {run.measured_on_rank} spent in collectives, by "
         "collective and size. Colours are specs; grey is the MPI default."

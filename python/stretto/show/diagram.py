@@ -14,6 +14,7 @@ from stretto.show.timeline import Timeline, make_timeline
 from stretto.spec.recipes import Recipe
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
+from stretto.support.units import format_count
 
 _FORMATS = (".svg", ".png", ".pdf")
 
@@ -82,12 +83,12 @@ def diagram_json(diagram: Diagram) -> str:
 
 
 def _title(recipe: Recipe, topology: _core.Topology, root: int, timeline: Timeline) -> str:
-    parts = [str(recipe), _count(topology.ranks, "rank")]
+    parts = [str(recipe), format_count(topology.ranks, "rank")]
     if timeline.tells_nodes:
-        parts.append(_count(topology.nodes, "node"))
+        parts.append(format_count(topology.nodes, "node"))
     if _core.has_root(recipe.collective):
         parts.append(f"root {root}")
-    return ", ".join([*parts, _count(timeline.blocks, "block"), _count(timeline.steps, "step")])
+    return ", ".join([*parts, format_count(timeline.blocks, "block"), format_count(timeline.steps, "step")])
 
 
 def _caption(report: _core.Report, timeline: Timeline) -> str:
@@ -96,15 +97,11 @@ def _caption(report: _core.Report, timeline: Timeline) -> str:
         return f"WRONG: {report.error}"
 
     def traffic(one: _core.Traffic) -> str:
-        return f"{_count(one.messages, 'message')}, {multiple(one.blocks / report.blocks)} bytes"
+        return f"{format_count(one.messages, 'message')}, {multiple(one.blocks / report.blocks)} bytes"
 
-    rounds = f"busiest rank: {_count(report.rounds, 'round')}"
+    rounds = f"busiest rank: {format_count(report.rounds, 'round')}"
     if not timeline.tells_nodes:
         return f"{rounds}, sends {traffic(report.between_nodes)}"
     inside = f"{traffic(report.within_node)} within its node"
     link = f"busiest link of a node: {traffic(report.link)}"
     return f"{rounds}, sends {traffic(report.between_nodes)} to other nodes; {inside}\n{link}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -27,7 +27,7 @@ from stretto.spec.collectives import LinkBound
 from stretto.study.analysis import SizeFigures, by_size, gain_of, mean_gains
 from stretto.support.json_files import document_text
 from stretto.support.parts import Part, validate
-from stretto.support.units import format_nodes
+from stretto.support.units import format_place
 
 FORMAT = "stretto-study"
 STUDY_FILE = "study.json"
@@ -59,7 +59,7 @@ class StudyRun:
     @property
     def place(self) -> str:
         """`8 ranks on 8 nodes`."""
-        return f"{self.run.ranks} ranks on {format_nodes(self.run.nodes)}"
+        return format_place(self.run.ranks, self.run.nodes)
 
     @property
     def title(self) -> str:

@@ -25,7 +25,7 @@ from stretto.study.guidelines import Check, Guideline
 from stretto.support.estimates import estimate_ratio
 from stretto.support.json_files import document_text
 from stretto.support.parts import Bytes, Part, Seconds, validate
-from stretto.support.units import format_nodes
+from stretto.support.units import format_place
 
 FORMAT = "stretto-guidelines"
 GUIDELINES_FILE = "guidelines.json"
@@ -45,7 +45,7 @@ class LibraryChecks:
     @property
     def title(self) -> str:
         """The MPI library with its version, and where it ran."""
-        return f"{library_name(self.library)}, {self.ranks} ranks on {format_nodes(self.nodes)}"
+        return f"{library_name(self.library)}, {format_place(self.ranks, self.nodes)}"
 
 
 @dataclass(slots=True)

@@ -151,6 +151,16 @@ def format_nodes(nodes: int) -> str:
     return "one node" if nodes == 1 else f"{nodes} nodes"
 
 
+def format_count(number: int, noun: str) -> str:
+    """How many there are of something: `1 rank`, `16 ranks`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def format_place(ranks: int, nodes: int) -> str:
+    """Where a job runs: `16 ranks on 4 nodes`, `2 ranks on one node`."""
+    return f"{format_count(ranks, 'rank')} on {format_nodes(nodes)}"
+
+
 def parse_ranks(text: str) -> range:
     """The numbers of ranks that `8` or `1..64` means."""
     match = re.fullmatch(r"\s*([0-9]+)\s*(?:\.\.\s*([0-9]+)\s*)?", text)

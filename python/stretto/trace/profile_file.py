@@ -11,7 +11,7 @@ from pydantic import Field
 
 from stretto.support.json_files import document_text, read_json
 from stretto.support.parts import Number, Part, validate
-from stretto.support.units import format_nodes
+from stretto.support.units import format_place
 
 FORMAT: Literal["stretto-profile"] = "stretto-profile"
 
@@ -116,7 +116,7 @@ class Profile(Part):
 
 def profile_text(profile: Profile, command: Sequence[str]) -> str:
     """The file's text; `command` is the command line that made it."""
-    where = f"{profile.ranks} ranks on {format_nodes(profile.nodes)}"
+    where = format_place(profile.ranks, profile.nodes)
     return document_text(FORMAT, command, where, profile.model_dump())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stretto.plots.drawing import draw_panels
 from stretto.plots.panels import SIZE, Axis, Panel, Scale
-from stretto.support.units import format_nodes
+from stretto.support.units import format_place
 from stretto.trace.profile_file import Profile
 
 
@@ -25,7 +25,7 @@ def draw_profile(profile: Profile, file: Path) -> None:
         Panel("time", times, SIZE, Axis("seconds, mean over ranks", Scale.LOG), bars=True),
     ]
     title = (
-        f"{profile.ranks} ranks on {format_nodes(profile.nodes)}, {100 * profile.share:.0f} % of "
+        f"{format_place(profile.ranks, profile.nodes)}, {100 * profile.share:.0f} % of "
         f"{profile.seconds:.3g} s in collectives"
     )
     draw_panels(title, panels, file)

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, format_nodes, format_seconds, three_digits
+from stretto.support.units import format_bytes, format_place, format_seconds, three_digits
 from stretto.trace.analysis import BLOCKING
 from stretto.trace.profile_file import Bin, Profile, Training
 
@@ -27,7 +27,7 @@ def print_profile(its: Profile) -> None:
         console.print(table)
     lines = [
         (
-            f"{its.ranks} ranks on {format_nodes(its.nodes)}: {100 * its.share:.1f} % of "
+            f"{format_place(its.ranks, its.nodes)}: {100 * its.share:.1f} % of "
             f"{format_seconds(its.seconds)} inside collectives, {format_seconds(its.waiting)} of it "
             "waiting for late ranks; times are means over ranks, from the first call to the last end"
         ),

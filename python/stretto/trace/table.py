@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, seconds_unit, three_digits
+from stretto.support.units import format_bytes, format_count, seconds_unit, three_digits
 from stretto.trace.analysis import BLOCKING, Call, Collective, Late, Totals
 from stretto.trace.files import TraceFolder
 from stretto.trace.summary import Summary
@@ -83,10 +83,6 @@ def print_timelines(timelines: Sequence[Timeline]) -> None:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _ranks_text(ranks: Sequence[int]) -> str:
@@ -168,8 +164,8 @@ def totals_line(totals: Totals) -> str:
     low, high = time_text(min(times)), time_text(max(times))
     spread = f" ({low} to {high})" if low != high else ""
     return (
-        f"{_count(totals.collectives, 'collective')} on {_count(len(times), 'rank')}; a rank spent "
-        f"{time_text(statistics.median(times))}{spread} in them, "
+        f"{format_count(totals.collectives, 'collective')} on {format_count(len(times), 'rank')}; "
+        f"a rank spent {time_text(statistics.median(times))}{spread} in them, "
         f"{_percent(totals.waiting_share)} of it waiting for late ranks"
     )
 
@@ -195,13 +191,13 @@ def notes(folder: TraceFolder, totals: Totals, late: Sequence[Late]) -> list[str
             else "all clocks are assumed to be exact"
         )
     if totals.incomplete:
-        what = _count(totals.incomplete, "collective")
+        what = format_count(totals.incomplete, "collective")
         lines.append(f"{what} without the traces of all ranks: a rank without a trace may have been the last")
     if totals.overlapping:
-        what = _count(totals.overlapping, "collective")
+        what = format_count(totals.overlapping, "collective")
         lines.append(f"{what} not blocking: the ranks may have computed meanwhile")
     if totals.contradictions:
-        what = _count(totals.contradictions, "collective")
+        what = format_count(totals.contradictions, "collective")
         lines.append(
             f"in {what} a rank had its result before another rank began: "
             "the clock errors are larger than stated, so do not trust the waiting times"

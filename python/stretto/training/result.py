@@ -12,6 +12,7 @@ from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate, estimate_median, speedup
 from stretto.support.json_files import document_text
 from stretto.support.machine_load import Load
+from stretto.support.units import format_place
 from stretto.training.lines import label
 
 FORMAT = "stretto-training"
@@ -136,5 +137,5 @@ class Training:
 
     def text(self) -> str:
         """The document."""
-        where = f"{self.ranks} ranks on {self.nodes} nodes, {self.mpi}"
+        where = f"{format_place(self.ranks, self.nodes)}, {self.mpi}"
         return document_text(FORMAT, sys.argv, where, self.to_json())

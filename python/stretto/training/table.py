@@ -71,10 +71,9 @@ def notes(training: Training) -> Iterator[str]:
     where = f"{training.ranks} ranks" + (f" on {training.nodes} nodes" if training.nodes > 1 else "")
     links = f", links of {format_rate(training.rate)}" if training.rate else ""
     yield f"{training.about}, {training.mpi}, {where}{links}; {training.parameters:,} parameters"
-    yield (
-        f"medians of {rounds} alternating rounds, with {100 * coverage:.0f} % confidence intervals; speedup "
-        "over the MPI default, in pairs of the same round"
-    )
+    how = f"medians of {rounds} alternating rounds, with {100 * coverage:.0f} % confidence intervals"
+    pairs = "speedup over the MPI default, in pairs of the same round"
+    yield f"{how}; {pairs}" if rounds > 1 else f"one round, so there are no confidence intervals; {pairs}"
     if training.compute_seconds is not None:
         yield (
             f"a step without communication takes {format_seconds(training.compute_seconds)} while all ranks "

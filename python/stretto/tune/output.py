@@ -18,7 +18,7 @@ from stretto.spec.labels import NATIVE_LABEL
 from stretto.spec.native import NATIVE
 from stretto.support.console import Bar, console_for, print_lines
 from stretto.support.json_files import document_text
-from stretto.support.units import format_bytes, format_nodes, format_seconds, seconds_unit, three_digits
+from stretto.support.units import format_bytes, format_place, format_seconds, seconds_unit, three_digits
 from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
 from stretto.tune.table import Json, geometric_mean_gain, rule_text
@@ -169,7 +169,7 @@ def _time(seconds: float) -> str:
 
 def _where(tuning: Tuning) -> str:
     ready = tuning.ready
-    return f"{ready.library}, {ready.ranks} ranks on {format_nodes(ready.nodes)}"
+    return f"{ready.library}, {format_place(ready.ranks, ready.nodes)}"
 
 
 def _notes(tuning: Tuning) -> Iterator[str]:

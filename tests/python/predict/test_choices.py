@@ -402,7 +402,7 @@ def test_what_was_measured_inside_a_node_says_nothing_of_several(tmp_path: Path)
     # Without a topology, the one that was measured.
     result = explained("--fabric", str(file))
     assert result.exit_code == 0
-    assert "allreduce of 1 MiB, 4 ranks on 1 nodes" in result.stdout
+    assert "allreduce of 1 MiB, 4 ranks on one node" in result.stdout
     assert "link needs" not in result.stdout
     two = explained("--fabric", str(fabric_file(tmp_path, [], MEASURED)))
     assert "allreduce of 1 MiB, 2 ranks on 2 nodes" in two.stdout
