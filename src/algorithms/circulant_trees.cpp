@@ -75,7 +75,7 @@ class ReceivedBlocks {
 }  // namespace
 
 int circulant_trees(int ranks) {
-  return std::bit_width(static_cast<unsigned>(ranks - 1));
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
 }
 
 std::vector<TreeStep> circulant_steps(int ranks, int me) {

@@ -70,7 +70,7 @@ std::string how_of(int error) {
   return error == 0 ? "its connection was closed" : std::generic_category().message(error);
 }
 
-constexpr std::size_t most_at_once = std::size_t{1} << 20;
+constexpr std::size_t most_read_at_once = std::size_t{1} << 20;
 /// What several connections hold that has not left: no more than keeps them busy, so that each takes the
 /// parts that it can carry.
 constexpr int most_unsent_of_streams = 256 << 10;
@@ -102,7 +102,7 @@ bool Connection::flush(std::size_t most_parts) {
 
 bool Connection::read() {
   if (!socket_) return false;
-  const FrameReader::Found found = reader_.read(socket_, *this, most_at_once, endpoint_.buffer_);
+  const FrameReader::Found found = reader_.read(socket_, *this, most_read_at_once, endpoint_.buffer_);
   if (found == FrameReader::Found::end) {
     note_end(reader_.error() != 0 ? reader_.error() : queue_.error());
   } else if (found == FrameReader::Found::fault) {

@@ -5,7 +5,7 @@
 //
 // Contributions are added in the order of the trees. That is rank order for two ranks, and for three unless
 // the root stands between the others. Source: as the trees.
-#include <ranges>
+#include <algorithm>
 #include <vector>
 
 #include "algorithms/circulant_trees.hpp"
@@ -20,8 +20,9 @@ Schedule circulant(const Task& task, int rank) {
   std::vector<Slice> sums;  // [block]
   for (int block = 0; block < schedule.blocks(); ++block) sums.push_back(input(block));
 
-  const std::vector<TreeStep> steps = circulant_steps(p, (rank - task.root + p) % p);
-  for (const TreeStep& step : std::views::reverse(steps)) {
+  std::vector<TreeStep> steps = circulant_steps(p, (rank - task.root + p) % p);
+  std::ranges::reverse(steps);
+  for (const TreeStep& step : steps) {
     if (step.received >= 0) schedule.send(sums[static_cast<std::size_t>(step.received)], rank_of(step.from));
     if (step.sent >= 0) {
       Slice& sum = sums[static_cast<std::size_t>(step.sent)];
