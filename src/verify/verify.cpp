@@ -248,8 +248,7 @@ std::vector<Schedule> build_all(const Recipe& recipe, const Topology& topology, 
   constexpr int sampled = 16;
   double sum = 0;
   for (int i = 0; ranks > 1024 && i < sampled; ++i) {
-    const auto rank =
-        static_cast<int>((2 * i + 1) * static_cast<std::int64_t>(ranks) / (2 * sampled) + i) % ranks;
+    const auto rank = static_cast<int>((std::int64_t{2} * i + 1) * ranks / (2 * sampled) + i) % ranks;
     sum += static_cast<double>(kept_of(build(recipe, topology, root, rank), recipe.algorithm->collective));
     refuse_beyond(sum * ranks / sampled);
   }

@@ -6,6 +6,7 @@
 // Contributions are added in the order of the trees. That is rank order for two ranks, and for three unless
 // the root stands between the others. Source: as the trees.
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "algorithms/circulant_trees.hpp"
@@ -18,6 +19,7 @@ Schedule circulant(const Task& task, int rank) {
   Schedule schedule(p, rank, circulant_trees(p));
   const auto rank_of = [&](int number) { return (number + task.root) % p; };
   std::vector<Slice> sums;  // [block]
+  sums.reserve(static_cast<std::size_t>(schedule.blocks()));
   for (int block = 0; block < schedule.blocks(); ++block) sums.push_back(input(block));
 
   std::vector<TreeStep> steps = circulant_steps(p, (rank - task.root + p) % p);
