@@ -245,12 +245,12 @@ std::vector<Schedule> build_all(const Recipe& recipe, const Topology& topology, 
         "than 3 GiB; prove it on fewer nodes of as many ranks");
   };
   // A few ranks tell, before all are built. They are spread, since a root may have a message for each.
-  constexpr int sampled = 16;
+  constexpr std::int64_t sampled = 16;
   double sum = 0;
-  for (int i = 0; ranks > 1024 && i < sampled; ++i) {
-    const auto rank = static_cast<int>((std::int64_t{2} * i + 1) * ranks / (2 * sampled) + i) % ranks;
+  for (std::int64_t i = 0; ranks > 1024 && i < sampled; ++i) {
+    const auto rank = static_cast<int>(((2 * i + 1) * ranks / (2 * sampled) + i) % ranks);
     sum += static_cast<double>(kept_of(build(recipe, topology, root, rank), recipe.algorithm->collective));
-    refuse_beyond(sum * ranks / sampled);
+    refuse_beyond(sum * ranks / static_cast<double>(sampled));
   }
   std::vector<Schedule> schedules;
   schedules.reserve(static_cast<std::size_t>(ranks));
