@@ -44,6 +44,16 @@ Learner learner_for(const Costs& costs) {
 /// What a rank measures of a call that takes `cost`.
 using Clock = std::function<double(int call, std::size_t rank, double cost)>;
 
+/// The maximum as ranks get it that add up in different orders: it differs if there is a NaN.
+std::vector<double> maxima_on(std::size_t rank, const std::vector<std::vector<double>>& all) {
+  std::vector<double> maxima = all[rank];
+  for (std::size_t i = 1; i < ranks; ++i) {
+    const std::vector<double>& other = all[(rank + i) % ranks];
+    for (std::size_t k = 0; k < maxima.size(); ++k) maxima[k] = maxima[k] > other[k] ? maxima[k] : other[k];
+  }
+  return maxima;
+}
+
 /// A job of several ranks that calls the same collective again and again.
 class Job {
  public:
@@ -82,16 +92,6 @@ class Job {
  private:
   [[nodiscard]] std::size_t best_modelled() const {
     return static_cast<std::size_t>(std::min_element(costs_.begin() + 1, costs_.end()) - costs_.begin());
-  }
-
-  /// The maximum as ranks get it that add up in different orders: it differs if there is a NaN.
-  static std::vector<double> maxima_on(std::size_t rank, const std::vector<std::vector<double>>& all) {
-    std::vector<double> maxima = all[rank];
-    for (std::size_t i = 1; i < ranks; ++i) {
-      const std::vector<double>& other = all[(rank + i) % ranks];
-      for (std::size_t k = 0; k < maxima.size(); ++k) maxima[k] = maxima[k] > other[k] ? maxima[k] : other[k];
-    }
-    return maxima;
   }
 
   void agree(const Clock& clock) {
@@ -283,11 +283,9 @@ TEST(LearnerFaults, WhatIsForALateRankIsInForceWhileItIsLate) {
     int used = 0;
     for (int i = 0; i < calls; ++i, ++number) {
       if (learners[0].wants_agreement()) {
-        std::vector<double> agreed = learners[0].figures();
-        for (const Learner& learner : learners) {
-          const std::vector<double> own = learner.figures();
-          for (std::size_t k = 0; k < own.size(); ++k) agreed[k] = std::max(agreed[k], own[k]);
-        }
+        std::vector<std::vector<double>> figures;
+        for (const Learner& learner : learners) figures.push_back(learner.figures());
+        const std::vector<double> agreed = maxima_on(0, figures);
         for (Learner& learner : learners) {
           learner.agree(agreed, 20e-6);
           EXPECT_FALSE(learner.take_change());
