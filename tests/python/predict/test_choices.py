@@ -213,7 +213,7 @@ def test_a_table_comes_before_what_was_found_out(tmp_path: Path) -> None:
     table = table_file(tmp_path, {"from": 0, "to": "4MiB", "spec": "swing", "gain": 1.5})
     found = deciding(claims_of(tmp_path, table=table))
     assert (found.source, found.spec) == ("table", "swing")
-    assert found.reason.startswith(f"{table}: 3 nodes with 1 ranks")
+    assert found.reason.startswith(f"{table}: 3 nodes with 1 rank,")
     longer = Call("allreduce", 8 * MIB, WHERE)
     assert deciding(claims_of(tmp_path, longer, table=table)).source == "modelled"
 

@@ -156,7 +156,7 @@ def test_a_table_is_in_force(tmp_path: Path) -> None:
     }
     table.write_text(json.dumps(content))
     output = explain("--bytes", "16MiB", "--table", str(table))
-    assert f"in force (bold): ring:segments=16, by {table}: 8 nodes with 1 ranks, from 1 MiB on" in output
+    assert f"in force (bold): ring:segments=16, by {table}: 8 nodes with 1 rank, from 1 MiB on" in output
     assert "the rule's row" not in output
     assert "1.90 times as fast as native" in output
     rows[1]["to"] = "16MiB"
