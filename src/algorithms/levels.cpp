@@ -136,7 +136,7 @@ bool smp_has_fixed_tree(const Task& task) {
          has_fixed_tree(task.parts[0], Topology::flat(topology.nodes), topology.node(task.root));
 }
 
-std::string_view smp_misfit(const Task& task) {
+std::string_view smp_unsupported(const Task& task) {
   return task.topology.max_ppn == 1 ? "each node has one rank, so only its part would run" : "";
 }
 

@@ -53,6 +53,6 @@ std::vector<int> leaders_of_nodes(const Topology& topology, int root);
 // Predicates of an algorithm that reduces level by level, and has one part for the nodes' leaders.
 bool smp_keeps_order(const Task& task);
 bool smp_has_fixed_tree(const Task& task);
-std::string_view smp_misfit(const Task& task);
+std::string_view smp_unsupported(const Task& task);
 
 }  // namespace stretto

@@ -75,7 +75,7 @@ struct Algorithm {
   bool (*has_fixed_tree)(const Task& task) = [](const Task&) { return false; };
   /// Why the algorithm is of no use on this topology, in a few words; empty if it is useful. It must be
   /// correct there all the same.
-  std::string_view (*misfit)(const Task& task) = [](const Task&) { return std::string_view{}; };
+  std::string_view (*why_unsupported)(const Task& task) = [](const Task&) { return std::string_view{}; };
   int usual_radix = 0;  // 0: the algorithm has none
   bool takes_links = false;
   bool takes_late = false;

@@ -112,7 +112,7 @@ std::vector<Recipe> recipes_to_search(const Algorithm& algorithm) {
 bool needs_shared_nodes(const Algorithm& algorithm) {
   const Topology one_rank_each = Topology::flat(8);
   const Recipe usual = usual_recipe(algorithm);
-  return !algorithm.misfit(task_of(usual, one_rank_each)).empty();
+  return !algorithm.why_unsupported(task_of(usual, one_rank_each)).empty();
 }
 
 bool needs_segments(const Recipe& recipe) {

@@ -340,10 +340,10 @@ void bind_proof(nb::module_& module) {
       },
       "Whether the registry says that every result is the expression of the fixed tree.");
   def_question(
-      module, "misfit",
+      module, "why_unsupported",
       [](const Question& question) {
-        return std::string(
-            question.recipe.algorithm->misfit(task_of(question.recipe, question.topology, question.root)));
+        return std::string(question.recipe.algorithm->why_unsupported(
+            task_of(question.recipe, question.topology, question.root)));
       },
       "Why it is of no use there, in a few words; empty if it is.");
 }

@@ -34,7 +34,7 @@ class Loads {
     const bool by_network = from_node != to_node;
     if (!by_network && machine_.shared) {
       add_work(from, machine_.shared->write_seconds(bytes, vector_bytes_));
-      if (vector_bytes_ >= machine_.memory.from) at(memories_, from_node) += passage(machine_.memory, bytes);
+      if (vector_bytes_ >= machine_.memory.from) at(memories_, from_node) += interval(machine_.memory, bytes);
       return;
     }
     const Level level = by_network ? Level::network : Level::node;
@@ -45,11 +45,11 @@ class Loads {
     at(ports_out_, from) += bytes / protocol.bandwidth;
     at(ports_in_, to) += bytes / protocol.bandwidth;
     if (by_network) {
-      at(links_out_, from_node) += passage(machine_.limit_of(from_node, topology_.nodes), bytes);
-      at(links_in_, to_node) += passage(machine_.limit_of(to_node, topology_.nodes), bytes);
-      fabric_ += passage(machine_.fabric, bytes);
+      at(links_out_, from_node) += interval(machine_.limit_of(from_node, topology_.nodes), bytes);
+      at(links_in_, to_node) += interval(machine_.limit_of(to_node, topology_.nodes), bytes);
+      fabric_ += interval(machine_.fabric, bytes);
     } else if (vector_bytes_ >= machine_.memory.from) {
-      at(memories_, from_node) += passage(machine_.memory, bytes);
+      at(memories_, from_node) += interval(machine_.memory, bytes);
     }
   }
   /// What the reader's core does with a message through shared memory. A reduction takes no other time.
@@ -75,7 +75,7 @@ class Loads {
 
  private:
   static double& at(std::vector<double>& loads, int index) { return loads[static_cast<std::size_t>(index)]; }
-  static double passage(const Limit& limit, double bytes) {
+  static double interval(const Limit& limit, double bytes) {
     const double wire = limit.bandwidth > 0 ? bytes / limit.bandwidth : 0;
     return std::max(wire, limit.message_rate > 0 ? 1 / limit.message_rate : 0);
   }

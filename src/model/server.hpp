@@ -13,7 +13,7 @@
 namespace stretto {
 
 /// The times at which the first and the last byte of a message are somewhere.
-struct Passage {
+struct Interval {
   Instant begin;
   Instant end;
 };
@@ -22,18 +22,18 @@ struct Passage {
 /// Messages go through several servers, cut-through: the next one begins with the first byte.
 class Server {
  public:
-  /// Serves a message of this many bytes at `limit`. It came in by `passage` and belongs to a rank.
-  Passage pass(const Passage& passage, double bytes, const Limit& limit, int rank) {
+  /// Serves a message of this many bytes at `limit`. It came in by `interval` and belongs to a rank.
+  Interval pass(const Interval& interval, double bytes, const Limit& limit, int rank) {
     const double wire = limit.bandwidth > 0 ? bytes / limit.bandwidth : 0;
     const double least = limit.message_rate > 0 ? 1 / limit.message_rate : 0;
-    if (wire == 0 && least == 0) return passage;
+    if (wire == 0 && least == 0) return interval;
     // A token bucket: the saved bytes count as if the message had begun earlier.
     const double saved_up = limit.burst > 0 && limit.bandwidth > 0 ? limit.burst / limit.bandwidth : 0;
-    const Instant base = follow(passage.begin, passage.begin.at() - saved_up, rank);
-    const Instant begin = follow(passage.begin, passage.begin.at(), rank);
+    const Instant base = follow(interval.begin, interval.begin.at() - saved_up, rank);
+    const Instant begin = follow(interval.begin, interval.begin.at(), rank);
     free_ = base.after(std::max(wire, least), wire >= least ? Part::wire : Part::overhead);
     rank_ = rank;
-    return {begin, later(passage.end, free_)};
+    return {begin, later(interval.end, free_)};
   }
 
   /// The other direction takes this much of its time, from now on.
@@ -60,9 +60,9 @@ class SharedBandwidth {
   /// `slot`: seconds. In a slot, uses do not wait for each other.
   SharedBandwidth(double bandwidth, double slot) : bandwidth_(bandwidth), slot_(slot) {}
 
-  Passage pass(const Passage& passage, double bytes) {
+  Interval pass(const Interval& interval, double bytes) {
     const double least = bytes / bandwidth_;
-    double at = passage.begin.at();
+    double at = interval.begin.at();
     auto slot = static_cast<std::size_t>(at / slot_);
     for (double left = least; left > 0; ++slot) {
       slot = next_free(slot);
@@ -74,9 +74,9 @@ class SharedBandwidth {
       left -= taken;
       at = begin + taken;
     }
-    const double waited = std::max(at - passage.begin.at() - least, 0.0);
-    return {passage.begin,
-            later(passage.end, passage.begin.after(least, Part::wire).after(waited, Part::waiting))};
+    const double waited = std::max(at - interval.begin.at() - least, 0.0);
+    return {interval.begin,
+            later(interval.end, interval.begin.after(least, Part::wire).after(waited, Part::waiting))};
   }
 
  private:

@@ -26,7 +26,7 @@ struct Message {
   std::uint32_t send = 0;  // its step
   std::uint32_t segment = 0;
   double bytes = 0;
-  Passage passage;
+  Interval interval;
   std::uint64_t number = 0;  // of its send, in the order in which they are posted
 };
 
@@ -120,7 +120,7 @@ class Walker {
     std::uint32_t outstanding = 0;
     // Of the fold of its round:
     std::uint32_t missing = 0;  // messages that have not begun to arrive
-    Passage passage{};          // of all of them
+    Interval interval{};        // of all of them
     Costs costs{};
   };
   // The state of the meeting of a send and a receive: empty, the receive is posted, or the message that
@@ -162,7 +162,7 @@ class Walker {
   /// Of messages that may leave at the same time, the one whose send was posted first leaves first. In the
   /// order of the receives, all ranks would serve the same rank last.
   void leave_at(std::uint32_t message, const Instant& now) {
-    messages_[message].passage = {now, now};
+    messages_[message].interval = {now, now};
     events_.push({now.at(), messages_[message].number, message, Stage::leaves});
   }
   std::uint32_t new_message(const Message& message) {
@@ -277,9 +277,9 @@ class Walker {
       // Either the message has arrived, or its sender waits for this receive.
       Message& message = messages_[here];
       if (is_synchronous(step, bytes)) {
-        leave_at(here, later(message.passage.begin, now));
+        leave_at(here, later(message.interval.begin, now));
       } else {
-        const Instant& ready = is_shared(step) ? message.passage.begin : message.passage.end;
+        const Instant& ready = is_shared(step) ? message.interval.begin : message.interval.end;
         schedule(std::max(now.at(), ready.at()), here, Stage::is_there);
       }
     } else if (is_synchronous(step, bytes)) {
@@ -308,7 +308,7 @@ class Walker {
       there = new_message({index, flight.segment, bytes, {now, now}, next_number_++});
     } else {
       messages_[there].number = next_number_++;
-      leave_at(there, later(messages_[there].passage.begin, now));
+      leave_at(there, later(messages_[there].interval.begin, now));
     }
   }
 
@@ -338,16 +338,16 @@ class Walker {
       published_ = through_memory(published_, step, bytes);
     }
     const double latency = shared.lines_at(plan_.distance(step)).latency;
-    const Passage passage{published_.begin.after(latency, Part::latency),
-                          published_.end.after(latency, Part::latency)};
-    const std::uint32_t message = new_message({index, flight.segment, bytes, passage, next_number_++});
-    schedule(passage.begin.at(), message, Stage::arrives);
+    const Interval interval{published_.begin.after(latency, Part::latency),
+                            published_.end.after(latency, Part::latency)};
+    const std::uint32_t message = new_message({index, flight.segment, bytes, interval, next_number_++});
+    schedule(interval.begin.at(), message, Stage::arrives);
   }
 
   /// A copy of bytes between memory and a store is half a message.
-  Passage through_memory(const Passage& passage, const Plan::Step& step, double bytes) {
-    if (stores_.empty()) return passage;
-    return stores_[static_cast<std::size_t>(plan_.topology().node(step.rank))].pass(passage, bytes / 2);
+  Interval through_memory(const Interval& interval, const Plan::Step& step, double bytes) {
+    if (stores_.empty()) return interval;
+    return stores_[static_cast<std::size_t>(plan_.topology().node(step.rank))].pass(interval, bytes / 2);
   }
 
   [[nodiscard]] Costs costs_of(const Plan::Step& step, double bytes) const {
@@ -363,22 +363,22 @@ class Walker {
             .reduction = std::max(all - reading, 0.0)};
   }
 
-  /// Works on what arrives by a passage. The last of its pieces is worked on after it has been written.
-  void read(int rank, const Passage& passage, const Costs& costs, double pieces) {
+  /// Works on what arrives by a interval. The last of its pieces is worked on after it has been written.
+  void read(int rank, const Interval& interval, const Costs& costs, double pieces) {
     Instant& now = core(rank);
-    now = later(passage.begin, now);
+    now = later(interval.begin, now);
     work(rank, costs.pieces, Part::overhead);
     work(rank, costs.wire, Part::wire);
     work(rank, costs.reduction, Part::reduction);
-    now = later(passage.end.after((costs.wire + costs.reduction) / pieces, Part::wire), now);
+    now = later(interval.end.after((costs.wire + costs.reduction) / pieces, Part::wire), now);
   }
 
   void read_message(const Message& message, const Plan::Step& step) {
     const double pieces = SharedMemory::pieces(message.bytes);
     if (is_direct_ && step.is_folded) return fold(message, step, pieces);
     Instant& now = core(step.rank);
-    const Instant begin = later(message.passage.begin, now);
-    read(step.rank, message.passage, costs_of(step, message.bytes), pieces);
+    const Instant begin = later(message.interval.begin, now);
+    read(step.rank, message.interval, costs_of(step, message.bytes), pieces);
     now = through_memory({begin, now}, step, message.bytes).end;
   }
 
@@ -389,11 +389,11 @@ class Walker {
     flight.costs.pieces += more.pieces;
     flight.costs.wire += more.wire;
     flight.costs.reduction += more.reduction;
-    flight.passage = {later(flight.passage.begin, message.passage.begin),
-                      later(flight.passage.end, message.passage.end)};
+    flight.interval = {later(flight.interval.begin, message.interval.begin),
+                       later(flight.interval.end, message.interval.end)};
     if (--flight.missing > 0) return;
-    read(step.rank, flight.passage, flight.costs, pieces);
-    flight.passage = {};
+    read(step.rank, flight.interval, flight.costs, pieces);
+    flight.interval = {};
     flight.costs = {};
   }
 
@@ -432,13 +432,13 @@ class Walker {
   /// Passes a port, a node's link, or the shared link of two ranks or nodes. If the two directions are not
   /// fully duplex, the other direction waits: from now on, not from the end of this message, since until
   /// then it may continue.
-  Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Limit& limit,
-                  double both, int rank) {
+  Interval through(Ports& port, bool out, const Interval& interval, double bytes, const Limit& limit,
+                   double both, int rank) {
     if (options_.overlap == Overlap::none) both = 0;
     if (options_.overlap != Overlap::full && both < 1 && limit.bandwidth > 0) {
       (out ? port.in : port.out).occupy(now_, (1 - both) * bytes / limit.bandwidth);
     }
-    return (out ? port.out : port.in).pass(passage, bytes, limit, rank);
+    return (out ? port.out : port.in).pass(interval, bytes, limit, rank);
   }
   static Limit speed_of(double bandwidth) { return {.bandwidth = bandwidth, .message_rate = 0, .burst = 0}; }
 
@@ -451,12 +451,12 @@ class Walker {
   }
 
   /// The link between two ranks, and that between two nodes, which their ranks share.
-  Passage exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
-                   const Passage& passage) {
+  Interval exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
+                    const Interval& interval) {
     // A single owner: both messages belong to the same exchange.
     const auto pair = static_cast<int>(send.pair);
-    const Passage result = through(pairs_[send.pair], send.rank < send.peer, passage, message.bytes,
-                                   speed_of(cost.bandwidth), cost.exchange, pair);
+    const Interval result = through(pairs_[send.pair], send.rank < send.peer, interval, message.bytes,
+                                    speed_of(cost.bandwidth), cost.exchange, pair);
     if (!by_network || !is_limited() || machine_.node.bandwidth == 0) return result;
     const Topology& topology = plan_.topology();
     return through(node_pairs_[send.node_pair], topology.node(send.rank) < topology.node(send.peer), result,
@@ -466,13 +466,13 @@ class Walker {
 
   void leave(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
-    now_ = message.passage.begin;
+    now_ = message.interval.begin;
     const Protocol& cost = protocol(send, message.bytes);
-    message.passage = through(ports(send.rank, level(send) == Level::network), true, message.passage,
-                              message.bytes, speed_of(cost.bandwidth), cost.duplex, send.rank);
+    message.interval = through(ports(send.rank, level(send) == Level::network), true, message.interval,
+                               message.bytes, speed_of(cost.bandwidth), cost.duplex, send.rank);
     // A message that still waits for its port blocks nobody: others of its node go first.
-    if (message.passage.begin.at() > now_.at()) {
-      schedule(message.passage.begin.at(), index, Stage::goes_out);
+    if (message.interval.begin.at() > now_.at()) {
+      schedule(message.interval.begin.at(), index, Stage::goes_out);
     } else {
       go_out(index, send);
     }
@@ -480,45 +480,45 @@ class Walker {
 
   void go_out(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
-    now_ = message.passage.begin;
+    now_ = message.interval.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
-    Passage passage = message.passage;
-    if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
+    Interval interval = message.interval;
+    if (cost.exchange < 1) interval = exchange(send, message, cost, by_network, interval);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
-      passage = through(links_[node], true, passage, message.bytes, limit_of(node), cost.duplex, send.rank);
+      interval = through(links_[node], true, interval, message.bytes, limit_of(node), cost.duplex, send.rank);
     } else if (is_limited() && vector_bytes_ >= machine_.memory.from) {
-      passage = memories_[node].pass(passage, message.bytes, machine_.memory, send.rank);
+      interval = memories_[node].pass(interval, message.bytes, machine_.memory, send.rank);
     }
-    if (cost.synchronous) schedule(passage.end.at(), index, Stage::is_sent);
-    message.passage = {passage.begin.after(cost.latency, Part::latency),
-                       passage.end.after(cost.latency, Part::latency)};
-    schedule(message.passage.begin.at(), index, Stage::arrives);
+    if (cost.synchronous) schedule(interval.end.at(), index, Stage::is_sent);
+    message.interval = {interval.begin.after(cost.latency, Part::latency),
+                        interval.end.after(cost.latency, Part::latency)};
+    schedule(message.interval.begin.at(), index, Stage::arrives);
   }
 
   void arrive(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
     if (is_shared(send)) {
       std::uint32_t& there = meeting(send.partner, message.segment);
-      if (there == posted) return schedule(message.passage.begin.at(), index, Stage::is_there);
+      if (there == posted) return schedule(message.interval.begin.at(), index, Stage::is_there);
       there = index;
       return;
     }
-    now_ = message.passage.begin;
+    now_ = message.interval.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
     if (is_limited() && by_network) {
       const auto node = static_cast<std::size_t>(plan_.topology().node(send.peer));
-      message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
-      message.passage = through(links_[node], false, message.passage, message.bytes, limit_of(node),
-                                cost.duplex, send.rank);
+      message.interval = fabric_.pass(message.interval, message.bytes, machine_.fabric, send.rank);
+      message.interval = through(links_[node], false, message.interval, message.bytes, limit_of(node),
+                                 cost.duplex, send.rank);
     }
-    message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes,
-                              speed_of(cost.bandwidth), cost.duplex, send.peer);
+    message.interval = through(ports(send.peer, by_network), false, message.interval, message.bytes,
+                               speed_of(cost.bandwidth), cost.duplex, send.peer);
     std::uint32_t& there = meeting(send.partner, message.segment);
     if (cost.synchronous || there == posted) {
-      schedule(message.passage.end.at(), index, Stage::is_there);
+      schedule(message.interval.end.at(), index, Stage::is_there);
     } else {
       there = index;
     }
@@ -528,12 +528,12 @@ class Walker {
     const Plan::Step& step = plan_.step(send.partner);
     Instant& now = core(step.rank);
     if (is_shared(send)) {
-      begin_at(step.rank, message.passage.begin.at());
+      begin_at(step.rank, message.interval.begin.at());
       read_message(message, step);
       return finish(step.rank, message.segment);
     }
-    begin_at(step.rank, message.passage.end.at());
-    now = later(message.passage.end, now);
+    begin_at(step.rank, message.interval.end.at());
+    now = later(message.interval.end, now);
     work(step.rank, engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes),
          Part::overhead);
     if (step.kind == Kind::recv_reduce) work(step.rank, message.bytes * reduction_, Part::reduction);
@@ -565,8 +565,8 @@ class Walker {
   Server fabric_;
   std::optional<CopyPorts> copies_;
 
-  Instant now_;        // of the current message
-  Passage published_;  // of the message that was written last
+  Instant now_;         // of the current message
+  Interval published_;  // of the message that was written last
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> meetings_;  // of each receive, segment by segment
   std::vector<Message> messages_;

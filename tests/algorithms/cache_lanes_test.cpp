@@ -24,9 +24,9 @@ std::vector<std::size_t> sizes_of(const std::string& topology) {
   return sizes;
 }
 
-std::string misfit(std::string_view name, const std::string& topology) {
+std::string why_unsupported(std::string_view name, const std::string& topology) {
   const Recipe recipe = usual(name);
-  return std::string(recipe.algorithm->misfit(task_of(recipe, parse_topology(topology))));
+  return std::string(recipe.algorithm->why_unsupported(task_of(recipe, parse_topology(topology))));
 }
 
 TEST(CacheGroups, AreCachesCutIntoSixteens) {
@@ -100,16 +100,16 @@ TEST(CacheLanes, CrossBetweenCachesAsLittleAsTwoShotWithOneRankACache) {
 }
 
 TEST(CacheLanes, FitWhereANodeHasSeveralCachesOfSeveralRanks) {
-  EXPECT_EQ(misfit("cache_lanes", "ppn=128,sockets=2,l3=8"), "");
-  EXPECT_EQ(misfit("cache_leaders", "ppn=17"), "");
-  EXPECT_NE(misfit("cache_lanes", "ppn=16"), "");
-  EXPECT_NE(misfit("cache_leaders", "ppn=16"), "");
-  EXPECT_NE(misfit("cache_lanes", "nodes=2,ppn=32"), "");
+  EXPECT_EQ(why_unsupported("cache_lanes", "ppn=128,sockets=2,l3=8"), "");
+  EXPECT_EQ(why_unsupported("cache_leaders", "ppn=17"), "");
+  EXPECT_NE(why_unsupported("cache_lanes", "ppn=16"), "");
+  EXPECT_NE(why_unsupported("cache_leaders", "ppn=16"), "");
+  EXPECT_NE(why_unsupported("cache_lanes", "nodes=2,ppn=32"), "");
   // A cache of one rank is no lane, but may well have a leader.
   const std::string odd = "n s n 0;n s n 0;n s n 1";
-  EXPECT_NE(misfit("cache_lanes", odd), "");
-  EXPECT_EQ(misfit("cache_leaders", odd), "");
-  EXPECT_NE(misfit("cache_leaders", "ppn=4,l3=4"), "");
+  EXPECT_NE(why_unsupported("cache_lanes", odd), "");
+  EXPECT_EQ(why_unsupported("cache_leaders", odd), "");
+  EXPECT_NE(why_unsupported("cache_leaders", "ppn=4,l3=4"), "");
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ TEST(Multilane, IsProvenOnRaggedNodes) {
 
 TEST(Multilane, SaysWhereItIsOfNoUse) {
   const Algorithm& algorithm = *find_algorithm(Collective::allreduce, "multilane");
-  EXPECT_NE(algorithm.misfit({.topology = Topology::from_labels({0, 0, 1})}), "");
-  EXPECT_EQ(algorithm.misfit({.topology = equal_nodes(2, 2)}), "");
+  EXPECT_NE(algorithm.why_unsupported({.topology = Topology::from_labels({0, 0, 1})}), "");
+  EXPECT_EQ(algorithm.why_unsupported({.topology = equal_nodes(2, 2)}), "");
 }
 
 }  // namespace

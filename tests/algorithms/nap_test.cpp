@@ -72,8 +72,8 @@ TEST(Nap, StaysSmall) {
 
 TEST(Nap, SaysWhereItIsOfNoUse) {
   const Algorithm& nap = *find_algorithm(Collective::allreduce, "nap");
-  EXPECT_NE(nap.misfit({.topology = Topology::flat(4)}), "");
-  EXPECT_EQ(nap.misfit({.topology = equal_nodes(2, 2)}), "");
+  EXPECT_NE(nap.why_unsupported({.topology = Topology::flat(4)}), "");
+  EXPECT_EQ(nap.why_unsupported({.topology = equal_nodes(2, 2)}), "");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.name == "gather_scatter" || algorithm.name == "linear") continue;
     const Recipe recipe = usual_recipe(algorithm);
-    if (!algorithm.misfit(task_of(recipe, topology, 0)).empty()) continue;
+    if (!algorithm.why_unsupported(task_of(recipe, topology, 0)).empty()) continue;
     for (const int rank : {0, 1, ranks / 2 + 3, ranks - 1}) {
       const Schedule schedule = build(recipe, topology, 0, rank);
       if (schedule.rounds() > 4 * 15) continue;
@@ -63,7 +63,7 @@ TEST(Registry, LogarithmicSchedulesOfAMillionRanksStaySmall) {
   int logarithmic = 0;
   for (const Algorithm& algorithm : algorithms()) {
     const Recipe recipe = usual_recipe(algorithm);
-    if (!algorithm.misfit(task_of(recipe, some, 0)).empty()) continue;
+    if (!algorithm.why_unsupported(task_of(recipe, some, 0)).empty()) continue;
     if (build(recipe, some, 0, 0).actions().size() > 200) continue;
     ++logarithmic;
     for (const int rank : {0, 1, many.ranks() / 2 + 3, many.ranks() - 1}) {

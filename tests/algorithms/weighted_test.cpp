@@ -110,10 +110,10 @@ TEST(Weighted, SharesTheLinkOfANodeByLanes) {
 TEST(Weighted, SaysWhereItIsOfNoUse) {
   const Recipe recipe = weighted({100, 50});
   const Algorithm& algorithm = *recipe.algorithm;
-  EXPECT_EQ(algorithm.misfit(task_of(recipe, Topology::flat(2))), "");
-  EXPECT_EQ(algorithm.misfit(task_of(weighted({}), Topology::flat(3))), "");
-  EXPECT_NE(algorithm.misfit(task_of(recipe, Topology::flat(3))), "");
-  EXPECT_NE(algorithm.misfit(task_of(recipe, equal_nodes(2, 2))), "");
+  EXPECT_EQ(algorithm.why_unsupported(task_of(recipe, Topology::flat(2))), "");
+  EXPECT_EQ(algorithm.why_unsupported(task_of(weighted({}), Topology::flat(3))), "");
+  EXPECT_NE(algorithm.why_unsupported(task_of(recipe, Topology::flat(3))), "");
+  EXPECT_NE(algorithm.why_unsupported(task_of(recipe, equal_nodes(2, 2))), "");
 }
 
 }  // namespace

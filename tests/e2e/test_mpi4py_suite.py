@@ -75,7 +75,7 @@ def forced_together(name: str) -> list[list[str]]:
     topology = _core.Topology(TOPOLOGIES[name])
     ways: dict[str, list[str]] = {collective: [] for collective in _core.collectives()}
     for algorithm in _core.algorithms():
-        if not _core.misfit(algorithm.collective, algorithm.usual, topology):
+        if not _core.why_unsupported(algorithm.collective, algorithm.usual, topology):
             known = ways[algorithm.collective]
             is_cut = algorithm.collective not in PRIVATE and algorithm.collective != "barrier"
             pipelining = PIPELINING[len(known) % 3] if is_cut else ""

@@ -70,7 +70,7 @@ class StartedToTheEnd final : public Execution {
   StartedToTheEnd(Schedule schedule, const Pipelining& pipelining)
       : direct_(std::move(schedule), *neighbours), pipelining_(pipelining) {}
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 1; }
-  void start(const Call& call, const Passage& its_passage) override {
+  void start(const Call& call, const CallResources& its_passage) override {
     forget_error();
     Yielding waiting;
     direct_.set(call, pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
@@ -80,7 +80,7 @@ class StartedToTheEnd final : public Execution {
     check(direct_.run(call.input, call.output,
                       {.into_store = calls_ % 2 == 0, .into_output = calls_ % 3 == 0}, waiting));
   }
-  void start_failed(const Call& /*call*/, const Passage& /*passage*/, int /*error*/) override {}
+  void start_failed(const Call& /*call*/, const CallResources& /*resources*/, int /*error*/) override {}
   bool progress() override { return false; }
   [[nodiscard]] bool ended() const override { return true; }
 

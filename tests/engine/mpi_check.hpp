@@ -49,7 +49,7 @@ inline void begin(int* argc, char*** argv) {
 }
 
 /// What calls have of their channel.
-inline Passage passage;
+inline CallResources resources;
 /// On one communicator, the same on all of its ranks.
 inline unsigned calls_so_far = 0;
 /// The ranks of the world, if share_memory() was called.
@@ -78,7 +78,7 @@ inline void share_memory() {
     all.place_of.push_back(rank == world_rank ? Neighbours::none : rank);
   }
   neighbours = std::make_shared<const Neighbours>(std::move(all));
-  for (std::size_t i = 0; i < passage.lanes.size(); ++i) passage.lanes[i] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < resources.lanes.size(); ++i) resources.lanes[i] = static_cast<std::int8_t>(i);
 }
 
 inline int size_of(MPI_Comm comm) {
@@ -109,14 +109,14 @@ inline void connect() {
 inline void disconnect() {
   connections()->endpoint().leave(20);
   set_connections(nullptr);
-  passage.connections_from = Passage::no_connections;
+  resources.connections_from = CallResources::no_connections;
 }
 
 /// Starts a call and waits until it has ended. Returns its MPI error code.
 inline int run_to_end(Execution& execution, const Call& call) {
   if (connections() != nullptr)
-    passage.connections_from = ++calls_so_far % 3 == 0 ? Passage::no_connections : 1;
-  execution.start(call, passage);
+    resources.connections_from = ++calls_so_far % 3 == 0 ? CallResources::no_connections : 1;
+  execution.start(call, resources);
   Backoff backoff;
   while (!execution.ended()) {
     if (execution.progress()) {

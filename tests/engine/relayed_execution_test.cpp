@@ -164,10 +164,10 @@ void run_recipe(MPI_Comm comm, const Recipe& recipe, const Topology& topology, i
   if (world_rank == failing_rank) {
     Call call = exchange.call();
     call.input = call.output = nullptr;  // not to be touched
-    execution.start_failed(call, passage, mpi.err_other);
+    execution.start_failed(call, resources, mpi.err_other);
     STRETTO_CHECK(execution.error() == mpi.err_other);
   } else {
-    execution.start(exchange.call(), passage);
+    execution.start(exchange.call(), resources);
   }
   wait_for(execution);
   if (world_rank == failing_rank || exchange.must_fail(true)) STRETTO_CHECK(execution.error() != MPI_SUCCESS);

@@ -69,7 +69,7 @@ void run(const Pipelining& pipelining, bool fails) {
   PlayedCopies copies(users, input);
   Call call = Call::whole(input.data(), output.data(), count, find_element(mpi.float_, mpi.sum).value());
   call.staging = &copies;
-  execution.start(call, passage);
+  execution.start(call, resources);
   STRETTO_CHECK(!execution.ended() && copies.elements_put_back() == 0);
   // A ring of two ranks reads all in its first round.
   STRETTO_CHECK(copies.fetches() > (ranks == 2 && pipelining.segments == 0 ? 0U : 1U));

@@ -280,7 +280,7 @@ stretto::Pipelining random_pipelining(Random& random, std::size_t bytes) {
 bool fits(const Spec& spec, const Place& where, int root, bool commutative) {
   if (spec.is_native()) return true;
   if (!commutative && !stretto::keeps_order(spec.recipe, where.topology, root)) return false;
-  return spec.recipe.algorithm->misfit(stretto::task_of(spec.recipe, where.topology, root)).empty();
+  return spec.recipe.algorithm->why_unsupported(stretto::task_of(spec.recipe, where.topology, root)).empty();
 }
 
 Spec random_spec(Collective collective, std::size_t bytes, Random& random) {

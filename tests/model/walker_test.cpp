@@ -386,7 +386,7 @@ TEST(Predictor, WalksLittleOnAMillionRanks) {
       if (algorithm.collective != collective || is_alltoall(collective)) continue;
       const Recipe recipe = usual_recipe(algorithm);
       const Topology some = nodes_of(4, 2);
-      if (!algorithm.misfit(task_of(recipe, some)).empty()) continue;
+      if (!algorithm.why_unsupported(task_of(recipe, some)).empty()) continue;
       Predictor predictor(recipe, many);
       const Prediction found =
           predictor.predict({.collective = collective, .bytes = 1 << 20, .pipelining = {}}, postal_machine());

@@ -46,7 +46,7 @@ def test_a_part_is_tried_in_every_composed_algorithm(collective: str, topology: 
     for whole in _core.algorithms():
         if whole.collective != collective or not whole.parts:
             continue
-        if _core.misfit(collective, whole.usual, parse_topology(topology)):
+        if _core.why_unsupported(collective, whole.usual, parse_topology(topology)):
             continue
         usual = {name for _, name in whole.parts}
         parts = {

@@ -183,7 +183,7 @@ TEST(Rule, WhatMustNotBeNativeIsNot) {
             shape.commutative = commutative;
             const Spec spec = choose_own(shape);
             ASSERT_FALSE(spec.is_native()) << name_of(collective);
-            EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "");
+            EXPECT_EQ(spec.recipe.algorithm->why_unsupported(task_of(spec.recipe, topology, 0)), "");
             EXPECT_TRUE(!has_block_of_each_rank(collective) || !spec.recipe.algorithm->moves_runs ||
                         bytes <= Pipelining::most_segment_bytes)
                 << to_string(spec);
@@ -246,7 +246,7 @@ TEST(Rule, WhatItChoosesIsOfUseThere) {
         for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
           const Spec spec = choose(shape_of(collective, bytes, topology, form));
           if (spec.is_native()) continue;
-          EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "")
+          EXPECT_EQ(spec.recipe.algorithm->why_unsupported(task_of(spec.recipe, topology, 0)), "")
               << to_string(spec) << " on " << topology.nodes << " nodes, " << topology.ranks() << " ranks";
         }
       }
@@ -270,7 +270,8 @@ TEST(Rule, InsideANodeThatSharesMemory) {
             EXPECT_EQ(spec.is_native(), is_small) << to_string(spec);
           }
           if (spec.is_native()) continue;
-          EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, node, 0)), "") << to_string(spec);
+          EXPECT_EQ(spec.recipe.algorithm->why_unsupported(task_of(spec.recipe, node, 0)), "")
+              << to_string(spec);
         }
       }
     }
@@ -326,7 +327,7 @@ TEST(Rule, WhatIsProposedForLengthsFitsThem) {
           shape_of(Collective::alltoallv, block * static_cast<std::size_t>(topology.ranks()), topology);
       const Spec spec = choose_for_lengths(shape);
       if (spec.is_native()) continue;
-      EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "");
+      EXPECT_EQ(spec.recipe.algorithm->why_unsupported(task_of(spec.recipe, topology, 0)), "");
     }
   }
 }

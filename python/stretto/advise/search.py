@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from stretto._core import algorithms, misfit, needs_segments
+from stretto._core import algorithms, why_unsupported, needs_segments
 from stretto.model.walker import Call, Model, link_seconds
 from stretto.simulate.library_choices import LIBRARIES, LibraryChoice, library_choice
 from stretto.spec.native import NATIVE
@@ -98,7 +98,7 @@ class Search:
             for algorithm in algorithms()
             if algorithm.collective == collective
             for recipe in algorithm.recipes
-            if not misfit(collective, recipe, where)
+            if not why_unsupported(collective, recipe, where)
         ]
         self._before: dict[str, _Before] = {}
         self._last = ""

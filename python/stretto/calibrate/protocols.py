@@ -39,7 +39,7 @@ class ProtocolFit:
     bandwidth_error: float
     """That of the fitted seconds per byte, times the bandwidth squared. If it exceeds the bandwidth, the
     messages are too short to show the bandwidth, and the real one may be any larger one."""
-    misfit: float
+    residual: float
     """Median relative deviation of the times from the fit."""
     sizes: tuple[int, int]
     """The smallest and the largest message that it was fitted to."""

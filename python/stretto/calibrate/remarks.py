@@ -37,7 +37,7 @@ def find_remarks(measured: Measured, found: Fit) -> list[str]:
         *_load_remarks(measured),
         *_outlier_remarks(measured, found),
         *_drift_remarks(measured),
-        *_misfit_remarks(measured, found),
+        *_residual_remarks(measured, found),
     ]
 
 
@@ -99,7 +99,7 @@ def _drift_remarks(measured: Measured) -> list[str]:
     return remarks
 
 
-def _misfit_remarks(measured: Measured, found: Fit) -> list[str]:
+def _residual_remarks(measured: Measured, found: Fit) -> list[str]:
     remarks = []
     for level, pieces in found.levels.items():
         points = measured.of("ping-pong", level=level)

@@ -38,7 +38,7 @@ def protocol_table(found: Fit) -> Table:
                 "rendezvous" if row.protocol.synchronous else "eager",
                 _seconds(Figure(row.protocol.latency, row.latency_error)),
                 _bandwidth(row),
-                f"{100 * row.misfit:.1f} %",
+                f"{100 * row.residual:.1f} %",
                 *(_direction(row, name) for name in ("duplex", "exchange")),
             )
     return table

@@ -16,7 +16,7 @@ from stretto._core import (
     Topology,
     algorithms,
     is_never_cut,
-    misfit,
+    why_unsupported,
     parse_spec,
 )
 from stretto.spec.collectives import COLLECTIVES
@@ -148,7 +148,9 @@ class Model:
     def fits(self, call: Call, spec: str) -> bool:
         """Whether a spec can be used on the topology."""
         recipe = parse_spec(spec, call.collective).recipe
-        return recipe == "native" or not misfit(call.collective, recipe, parse_topology(call.topology))
+        return recipe == "native" or not why_unsupported(
+            call.collective, recipe, parse_topology(call.topology)
+        )
 
     def _native(self, call: Call, model: str, overlap: str, arithmetic: bool) -> Prediction:
         """MPI default: the best textbook algorithm, unsegmented, without the cost of Stretto's engine."""
@@ -201,7 +203,7 @@ def candidates(collective: str, topology: str) -> list[str]:
     where = parse_topology(topology)
     specs = ["native"]
     for algorithm in algorithms():
-        if algorithm.collective != collective or misfit(collective, algorithm.usual, where):
+        if algorithm.collective != collective or why_unsupported(collective, algorithm.usual, where):
             continue
         specs.append(algorithm.usual)
         if is_never_cut(collective):

@@ -165,13 +165,13 @@ class _Asked:
     def _class_text(self) -> str:
         return f"from {format_bytes(self._begin)}, below {format_bytes(2 * self._begin)}"
 
-    def _misfit(self, spec: str) -> str:
+    def _why_unsupported(self, spec: str) -> str:
         """Why the call cannot be by this spec; empty if it can."""
         name, topology = self._call.collective, self._topology
         recipe = _core.parse_spec(spec, name).recipe
         if self._is_reproducible and (recipe == NATIVE or not _core.has_fixed_tree(name, recipe, topology)):
             return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires"
-        wrong = "" if recipe == NATIVE else _core.misfit(name, recipe, topology)
+        wrong = "" if recipe == NATIVE else _core.why_unsupported(name, recipe, topology)
         return f"does not fit: {wrong}" if wrong else ""
 
     def _by_rule(self) -> str:
@@ -188,7 +188,7 @@ class _Asked:
         if not spec:
             return Claim("forced", None, f"{variable} forces none")
         try:
-            wrong = self._misfit(spec)
+            wrong = self._why_unsupported(spec)
         except ValueError as error:
             raise StrettoError(f"{variable}={spec}: {error}") from None
         if wrong:
@@ -200,7 +200,7 @@ class _Asked:
         tuned = self._tuned
         if tuned.table is not None and self._table is None:
             return Claim("table", None, f"{tuned.path} {self._remark}")
-        wrong = self._misfit(tuned.spec) if tuned.spec else ""
+        wrong = self._why_unsupported(tuned.spec) if tuned.spec else ""
         if wrong:
             return Claim("table", None, f"{tuned.path}: {tuned.spec} {wrong}")
         return Claim("table", tuned.spec, tuned.reason)
@@ -213,7 +213,7 @@ class _Asked:
             return Claim("learnt", None, f"not used: {why_not}")
         name, size, topology = self._call.collective, self._call.bytes, self._topology
         decision = self._fabric.find(name, size, topology)
-        if decision is None or self._misfit(decision.spec):
+        if decision is None or self._why_unsupported(decision.spec):
             other = self._fabric.find(name, size, topology, in_place=True)
             more = f"; with MPI_IN_PLACE: {other.spec}" if other else ""
             ranks = format_count(topology.max_ppn, "rank")

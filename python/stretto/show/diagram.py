@@ -57,8 +57,8 @@ def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order
     if rank_order and _core.is_reduction(recipe.collective):
         title += f", {'keeps' if report.keeps_order else 'does not keep'} rank order"
     caption = _caption(report, timeline)
-    if misfit := _core.misfit(recipe.collective, recipe.text, topology, root):
-        caption += f"\nof no use here: {misfit}"
+    if why_unsupported := _core.why_unsupported(recipe.collective, recipe.text, topology, root):
+        caption += f"\nof no use here: {why_unsupported}"
     return Diagram(recipe, root, report, timeline, title, caption)
 
 

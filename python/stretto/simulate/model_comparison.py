@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stretto._core import Machine, algorithms, build, closed_forms, misfit, parse_spec
+from stretto._core import Machine, algorithms, build, closed_forms, why_unsupported, parse_spec
 from stretto.model.machine_file import MachineFile, Protocol, file_text, read_machine_file
 from stretto.model.walker import Call, Model, machine_text
 from stretto.simulate.jobs import Job, run_jobs
@@ -80,7 +80,9 @@ def all_cases(
             cases += [
                 Case(machine, algorithm.collective, spec, nodes, ppn, sizes)
                 for nodes, ppn in places
-                if not misfit(algorithm.collective, recipe, parse_topology(f"nodes={nodes},ppn={ppn}"))
+                if not why_unsupported(
+                    algorithm.collective, recipe, parse_topology(f"nodes={nodes},ppn={ppn}")
+                )
             ]
     return cases
 

@@ -21,7 +21,7 @@ def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
     return [
         spec
         for listed in _core.short_list(algorithms)
-        if not _core.misfit(algorithms, listed.recipe, topology)
+        if not _core.why_unsupported(algorithms, listed.recipe, topology)
         for spec in listed.specs
     ]
 

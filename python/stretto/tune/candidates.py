@@ -83,7 +83,7 @@ class Candidates:
             if algorithm.collective == self.collective
             for recipe in _with_parameters(algorithm, self._where.ranks)
         ]
-        fitting = [one for one in recipes if not _core.misfit(self.collective, one, self._where)]
+        fitting = [one for one in recipes if not _core.why_unsupported(self.collective, one, self._where)]
         return list(dict.fromkeys(map(self._spelled, fitting)))
 
     def _spelled(self, spec: str) -> str:

@@ -47,7 +47,7 @@ constexpr auto rows = std::to_array<Algorithm>({
          "all ranks of a node receive blocks from other nodes at once, and exchange them inside it",
      .build = multilane,
      .keeps_order = always,
-     .misfit = without_lanes,
+     .why_unsupported = without_lanes,
      .use = {.short_messages = true, .long_messages = true, .segment_bytes = {256 * kibibyte}}},
 });
 

@@ -35,13 +35,13 @@ Schedule cache_lanes(const Task& task, int rank);
 bool knomial_has_fixed_tree(const Task& task);
 bool recursive_multiplying_has_fixed_tree(const Task& task);
 bool swing_keeps_order(const Task& task);
-std::string_view weighted_misfit(const Task& task);
+std::string_view weighted_unsupported(const Task& task);
 Schedule pre_reduced_ring(const Task& task, int rank);
 bool pre_reduced_ring_keeps_order(const Task& task);
 // Of cache_leaders and cache_lanes:
 bool by_cache_keeps_order(const Task& task);
 bool by_cache_has_fixed_tree(const Task& task);
-std::string_view cache_leaders_misfit(const Task& task);
-std::string_view cache_lanes_misfit(const Task& task);
+std::string_view cache_leaders_unsupported(const Task& task);
+std::string_view cache_lanes_unsupported(const Task& task);
 
 }  // namespace stretto::allreduce

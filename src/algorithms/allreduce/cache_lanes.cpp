@@ -107,7 +107,7 @@ bool by_cache_has_fixed_tree(const Task& task) {
          has_fixed_tree(task.parts[0], Topology::flat(static_cast<int>(groups.size())));
 }
 
-std::string_view cache_leaders_misfit(const Task& task) {
+std::string_view cache_leaders_unsupported(const Task& task) {
   if (task.topology.nodes > 1) return "it is for ranks of one node; smp does the same for nodes";
   const auto groups = cache_groups(task.topology).size();
   if (groups == 1) return "all ranks are in one group, so its part would have nothing to do";
@@ -116,7 +116,7 @@ std::string_view cache_leaders_misfit(const Task& task) {
              : "";
 }
 
-std::string_view cache_lanes_misfit(const Task& task) {
+std::string_view cache_lanes_unsupported(const Task& task) {
   if (task.topology.nodes > 1) return "it is for ranks of one node; multilane does the same for nodes";
   const Groups groups = cache_groups(task.topology);
   if (groups.size() == 1) return "all ranks are in one group, so its part would have nothing to do";

@@ -21,7 +21,7 @@ bool nap_has_fixed_tree(const Task& task) {
   return topology.nodes == 1 || (topology.contiguous && perfect);
 }
 
-std::string_view nap_misfit(const Task& task) {
+std::string_view nap_unsupported(const Task& task) {
   return task.topology.max_ppn == 1 ? "each node has one rank, so its messages cannot be shared" : "";
 }
 
@@ -29,7 +29,7 @@ bool part_keeps_order_among_nodes(const Task& task) {
   return task.topology.contiguous && keeps_order(task.parts[0], Topology::flat(task.topology.nodes));
 }
 
-std::string_view multilane_misfit(const Task& task) {
+std::string_view multilane_unsupported(const Task& task) {
   return task.topology.min_ppn == 1 ? "a node has one rank only, so there are no lanes" : "";
 }
 
@@ -83,7 +83,7 @@ constexpr auto rows = std::to_array<Algorithm>({
          "ranks own parts that go by their links; least time where nodes have links of several rates",
      .build = weighted,
      .keeps_order = always,
-     .misfit = weighted_misfit,
+     .why_unsupported = weighted_unsupported,
      .takes_links = true},
     {.collective = Collective::allreduce,
      .name = "pre_reduced_ring",
@@ -98,7 +98,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = two_shot,
      .keeps_order = always,
      .has_fixed_tree = always,
-     .misfit = needs_one_node},
+     .why_unsupported = needs_one_node},
     {.collective = Collective::allreduce,
      .name = "knomial",
      .description = "up and down a tree in which ranks have radix-1 children on each level",
@@ -151,14 +151,14 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = nap,
      .keeps_order = nodes_are_runs,
      .has_fixed_tree = nap_has_fixed_tree,
-     .misfit = nap_misfit},
+     .why_unsupported = nap_unsupported},
     {.collective = Collective::allreduce,
      .name = "multilane",
      .description =
          "cuts the message into lanes; each local rank joins an allreduce among the nodes on its lane",
      .build = multilane,
      .keeps_order = part_keeps_order_among_nodes,
-     .misfit = multilane_misfit,
+     .why_unsupported = multilane_unsupported,
      .parts = {{{Collective::allreduce, "ring"}}},
      .use = {.short_messages = true, .long_messages = true}},
     {.collective = Collective::allreduce,
@@ -167,7 +167,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = smp,
      .keeps_order = smp_keeps_order,
      .has_fixed_tree = smp_has_fixed_tree,
-     .misfit = smp_misfit,
+     .why_unsupported = smp_unsupported,
      .parts = {{{Collective::allreduce, "recursive_doubling"}}},
      .use = {.long_messages = true}},
     {.collective = Collective::allreduce,
@@ -176,7 +176,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = cache_leaders,
      .keeps_order = by_cache_keeps_order,
      .has_fixed_tree = by_cache_has_fixed_tree,
-     .misfit = cache_leaders_misfit,
+     .why_unsupported = cache_leaders_unsupported,
      .parts = {{{Collective::allreduce, "recursive_multiplying"}}}},
     {.collective = Collective::allreduce,
      .name = "cache_lanes",
@@ -184,7 +184,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = cache_lanes,
      .keeps_order = by_cache_keeps_order,
      .has_fixed_tree = by_cache_has_fixed_tree,
-     .misfit = cache_lanes_misfit,
+     .why_unsupported = cache_lanes_unsupported,
      .parts = {{{Collective::allreduce, "two_shot"}}}},
 });
 

@@ -97,7 +97,7 @@ Schedule weighted(const Task& task, int rank) {
   return schedule;
 }
 
-std::string_view weighted_misfit(const Task& task) {
+std::string_view weighted_unsupported(const Task& task) {
   if (task.topology.max_ppn > 1) return "ranks of a node share its link: multilane(weighted) is for them";
   const bool is_named = !task.links.empty() && static_cast<int>(task.links.size()) != task.topology.nodes;
   return is_named ? "its links are those of another number of nodes" : "";

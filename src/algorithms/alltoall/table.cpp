@@ -31,7 +31,7 @@ constexpr Algorithm smp_row{.collective = Collective::alltoall,
                             .description = "leaders of nodes exchange the blocks of all their ranks",
                             .build = smp,
                             .keeps_order = always,
-                            .misfit = without_lanes,
+                            .why_unsupported = without_lanes,
                             .moves_runs = true,
                             .parts = {{{Collective::alltoall, "linear"}}},
                             .use = {.short_messages = true}};
@@ -42,7 +42,7 @@ constexpr Algorithm multileader_row{
     .description = "radix leaders of each node exchange the blocks of its ranks",
     .build = multileader,
     .keeps_order = always,
-    .misfit = too_few_ranks_for_leaders,
+    .why_unsupported = too_few_ranks_for_leaders,
     .usual_radix = 2,
     .moves_runs = true,
     .parts = {{{Collective::alltoall, "linear"}}}};
@@ -53,7 +53,7 @@ constexpr Algorithm multilane_row{
     .description = "ranks of a node collect blocks for one lane each; one message for each other node",
     .build = multilane,
     .keeps_order = always,
-    .misfit = without_lanes,
+    .why_unsupported = without_lanes,
     .moves_runs = true,
     .parts = {{{Collective::alltoall, "linear"}}},
     .use = {.short_messages = true, .long_messages = true}};

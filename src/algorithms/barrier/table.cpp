@@ -20,7 +20,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "inside nodes to the leader and back, between leaders a dissemination",
      .build = smp,
      .keeps_order = always,
-     .misfit = without_lanes,
+     .why_unsupported = without_lanes,
      .usual_radix = 2,
      .use = {.short_messages = true}},
 });

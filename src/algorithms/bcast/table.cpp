@@ -61,7 +61,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "a broadcast among the leaders of the nodes, then inside each node",
      .build = smp,
      .keeps_order = always,
-     .misfit = smp_misfit,
+     .why_unsupported = smp_unsupported,
      .parts = {{{Collective::bcast, "binomial"}}},
      .use = {.short_messages = true, .long_messages = true}},
 });

@@ -25,7 +25,7 @@ constexpr Algorithm smp_row{
     .description = "leaders collect the blocks of their nodes and send them to the root",
     .build = smp,
     .keeps_order = always,
-    .misfit = without_lanes,
+    .why_unsupported = without_lanes,
     .moves_runs = true,
     .use = {.short_messages = true, .long_messages = true}};
 

@@ -67,7 +67,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = smp,
      .keeps_order = smp_keeps_order,
      .has_fixed_tree = smp_has_fixed_tree,
-     .misfit = smp_misfit,
+     .why_unsupported = smp_unsupported,
      .parts = {{{Collective::reduce, "binomial"}}},
      .use = {.short_messages = true, .long_messages = true}},
 });

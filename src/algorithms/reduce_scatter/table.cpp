@@ -29,7 +29,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = direct,
      .keeps_order = always,
      .has_fixed_tree = always,
-     .misfit = needs_one_node},
+     .why_unsupported = needs_one_node},
     {.collective = Collective::reduce_scatter,
      .name = "ring",
      .description = "once around a ring, node after node; least bytes, p-1 rounds",
@@ -60,7 +60,7 @@ constexpr auto rows = std::to_array<Algorithm>({
                     "bytes between nodes",
      .build = multilane,
      .keeps_order = on_consecutive_ranks,
-     .misfit = without_lanes,
+     .why_unsupported = without_lanes,
      .use = {.short_messages = true, .long_messages = true, .segment_bytes = {256 * kibibyte}}},
 });
 

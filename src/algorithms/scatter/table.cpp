@@ -29,7 +29,7 @@ constexpr Algorithm smp_row{.collective = Collective::scatter,
                             .description = "the root sends leaders the blocks of their nodes",
                             .build = backwards<gather::smp>,
                             .keeps_order = always,
-                            .misfit = without_lanes,
+                            .why_unsupported = without_lanes,
                             .moves_runs = true,
                             .use = {.short_messages = true, .long_messages = true}};
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/data/call.hpp"
-#include "engine/messages/passage.hpp"
+#include "engine/messages/call_resources.hpp"
 #include "engine/messages/wrong_length.hpp"
 #include "mpi/mpi.hpp"
 
@@ -63,11 +63,11 @@ class Execution {
   [[nodiscard]] virtual std::size_t tags(const Call& call) const = 0;
 
   /// Posts the first messages. Throws std::bad_alloc, before anything is posted.
-  virtual void start(const Call& call, const Passage& passage) = 0;
+  virtual void start(const Call& call, const CallResources& resources) = 0;
 
   /// Starts a call that has already failed on this rank. Other ranks learn of it if possible, and no memory
   /// of the call is touched. Throws std::bad_alloc, before anything is posted.
-  virtual void start_failed(const Call& call, const Passage& passage, int error) = 0;
+  virtual void start_failed(const Call& call, const CallResources& resources, int error) = 0;
 
   [[nodiscard]] virtual StagedInput staged_input() const { return StagedInput::at_start; }
 

@@ -35,7 +35,7 @@ NativeExecution::~NativeExecution() {
   free_types();
 }
 
-void NativeExecution::start(const Call& call, const Passage& /*passage*/) {
+void NativeExecution::start(const Call& call, const CallResources& /*resources*/) {
   requests_.assign(segments_of(call), mpi.request_null);
   under_way_ = true;
   // What has been started must complete, even if a later segment could not be started.
@@ -50,7 +50,7 @@ bool NativeExecution::leaves_buffers_to_library(const Call& call) const {
   return collective_ != Collective::reduce_scatter || segments_of(call) == 1;
 }
 
-void NativeExecution::start_failed(const Call& /*call*/, const Passage& /*passage*/, int error) {
+void NativeExecution::start_failed(const Call& /*call*/, const CallResources& /*resources*/, int error) {
   check(error);
   under_way_ = false;
 }

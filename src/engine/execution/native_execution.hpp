@@ -29,9 +29,9 @@ class NativeExecution final : public Execution {
   static bool may_block(Collective collective, const Element& element);
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 0; }
-  void start(const Call& call, const Passage& passage) override;
+  void start(const Call& call, const CallResources& resources) override;
   /// The library does not know of the call, so ranks that make it wait for this one.
-  void start_failed(const Call& call, const Passage& passage, int error) override;
+  void start_failed(const Call& call, const CallResources& resources, int error) override;
   [[nodiscard]] bool leaves_buffers_to_library(const Call& call) const override;
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !under_way_; }

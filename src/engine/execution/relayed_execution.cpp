@@ -23,21 +23,21 @@ RelayedExecution::RelayedExecution(MPI_Comm comm, Peers peers, Schedule schedule
       scratch_blocks_(schedule.scratch_shape().size()),
       walk_(comm, std::move(peers), std::move(schedule), {}, Keep::nothing, std::move(neighbours)) {}
 
-void RelayedExecution::start(const Call& call, const Passage& passage) {
-  begin(call, passage);
+void RelayedExecution::start(const Call& call, const CallResources& resources) {
+  begin(call, resources);
   go_on();
 }
 
-void RelayedExecution::start_failed(const Call& call, const Passage& passage, int error) {
-  begin(call, passage);
+void RelayedExecution::start_failed(const Call& call, const CallResources& resources, int error) {
+  begin(call, resources);
   check(error);
   go_on();
 }
 
 /// Begins the walk of lengths.
-void RelayedExecution::begin(const Call& call, const Passage& passage) {
+void RelayedExecution::begin(const Call& call, const CallResources& resources) {
   call_ = call;
-  passage_ = passage;
+  resources_ = resources;
   forget_error();
   lengths_ = PooledBuffer((3 * blocks_ + 1 + scratch_blocks_) * sizeof(std::size_t));
   auto* next = reinterpret_cast<std::size_t*>(lengths_.data());
@@ -59,7 +59,7 @@ void RelayedExecution::begin(const Call& call, const Passage& passage) {
   segments_.to = observer_;
   segments_.walk = 0;
   walk_.observe(observer_ == nullptr ? nullptr : &segments_);
-  walk_.start(lengths, passage);
+  walk_.start(lengths, resources);
   is_under_way_ = true;
 }
 
@@ -91,12 +91,12 @@ void RelayedExecution::begin_data() {
   if (error() == MPI_SUCCESS) {
     try {
       if (!is_as_expected()) put_apart(data);
-      return walk_.start(data, passage_);
+      return walk_.start(data, resources_);
     } catch (const std::bad_alloc&) {
       check(mpi.err_no_mem);  // others still wait for messages of this rank
     }
   }
-  walk_.start_failed(data, passage_, error());
+  walk_.start_failed(data, resources_, error());
 }
 
 void RelayedExecution::read_lengths() {

@@ -33,8 +33,8 @@ class RelayedExecution final : public Execution {
   RelayedExecution(MPI_Comm comm, Peers peers, Schedule schedule, SharedNeighbours neighbours = nullptr);
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 1; }
-  void start(const Call& call, const Passage& passage) override;
-  void start_failed(const Call& call, const Passage& passage, int error) override;
+  void start(const Call& call, const CallResources& resources) override;
+  void start_failed(const Call& call, const CallResources& resources, int error) override;
   [[nodiscard]] StagedInput staged_input() const override { return StagedInput::awaited; }
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !is_under_way_ || gave_up_; }
@@ -56,7 +56,7 @@ class RelayedExecution final : public Execution {
     std::size_t walk = 0;
   };
 
-  void begin(const Call& call, const Passage& passage);
+  void begin(const Call& call, const CallResources& resources);
   void go_on();
   void begin_data();
   void read_lengths();
@@ -72,7 +72,7 @@ class RelayedExecution final : public Execution {
   Segments segments_;
 
   Call call_;
-  Passage passage_;
+  CallResources resources_;
   bool is_under_way_ = false;
   /// The memory of the four that follow, while a call is under way. For p = 32768 it is 5 MB by bruck, 17 MB
   /// on a leader of smp for 16 ranks.

@@ -64,15 +64,15 @@ inline void ScheduleExecution::begin_walks() {
   if (ended()) end();
 }
 
-void ScheduleExecution::start(const Call& call, const Passage& passage) {
-  prepare(call, passage);
+void ScheduleExecution::start(const Call& call, const CallResources& resources) {
+  prepare(call, resources);
   reserve_memory();
   has_memory_ = true;
   staged_.begin(call_, schedule_, segment_count_);
   if (uses_shared_memory()) check_datatype();
   begin_walks();
   const std::size_t bytes = call_.count * static_cast<std::size_t>(call_.element.size);
-  if (uses_shared_memory() && messages_.count() == 0 && vain_looks_.count_call(bytes)) drive_library(comm_);
+  if (uses_shared_memory() && messages_.count() == 0 && idle_polls_.count_call(bytes)) drive_library(comm_);
 }
 
 bool ScheduleExecution::uses_shared_memory() const {
@@ -86,12 +86,12 @@ void ScheduleExecution::check_datatype() {
   if (element.kernel != nullptr || element.datatype == mpi.byte || call_.count == 0) return;
   MPI_Request unused = mpi.request_null;
   check(mpi.Recv_init(call_.output != nullptr ? call_.output : const_cast<void*>(call_.input), 1,
-                      element.datatype, 0, passage_.first_tag, comm_, &unused));
+                      element.datatype, 0, resources_.first_tag, comm_, &unused));
   if (unused != mpi.request_null) mpi.Request_free(&unused);
 }
 
-void ScheduleExecution::start_failed(const Call& call, const Passage& passage, int error) {
-  prepare(call, passage);
+void ScheduleExecution::start_failed(const Call& call, const CallResources& resources, int error) {
+  prepare(call, resources);
   call_.staging = nullptr;
   staged_.begin(call_, schedule_, segment_count_);
   has_memory_ = false;
@@ -100,15 +100,15 @@ void ScheduleExecution::start_failed(const Call& call, const Passage& passage, i
   begin_walks();
 }
 
-void ScheduleExecution::prepare(const Call& call, const Passage& passage) {
+void ScheduleExecution::prepare(const Call& call, const CallResources& resources) {
   call_ = call;
-  passage_ = passage;
+  resources_ = resources;
   segment_count_ = segments_of(call);
   in_flight_ = tags(call);
-  messages_.begin(in_flight_ * width_, passage.connections_from);
+  messages_.begin(in_flight_ * width_, resources.connections_from);
   reserve_places();
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
-    flight.lane = uses_shared_memory() ? passage.lane(flight.index) : Passage::none;
+    flight.lane = uses_shared_memory() ? resources.lane(flight.index) : CallResources::none;
     flight.in_memory = 0;
     flight.awaits_copy = false;
   }
@@ -194,7 +194,7 @@ void ScheduleExecution::release_memory() {
 /// Whether operands may arrive by MPI.
 bool ScheduleExecution::lands_messages() const {
   const auto flights = std::span(flights_).first(in_flight_);
-  return std::ranges::any_of(flights, [](const Flight& one) { return one.lane == Passage::none; }) ||
+  return std::ranges::any_of(flights, [](const Flight& one) { return one.lane == CallResources::none; }) ||
          std::ranges::any_of(schedule_.actions(), [&](const Action& action) {
            return action.kind == Kind::recv_reduce && place_of(action) == Neighbours::none;
          });
@@ -313,7 +313,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
 
   Transfer& transfer = transfers_[flight.first_slot + slot];
   transfer = {.action = &action, .landing = nullptr, .count = count};
-  const int place = flight.lane == Passage::none ? Neighbours::none : place_of(action);
+  const int place = flight.lane == CallResources::none ? Neighbours::none : place_of(action);
   if (place == Neighbours::none) return post_message(flight, transfer, slot);
   transfer.memory = MemoryTransfer(*neighbours_->memory, flight.lane, place, count);
   ++flight.in_memory;
@@ -342,7 +342,7 @@ void ScheduleExecution::post_message(Flight& flight, Transfer& transfer, std::si
                                          .count = is_empty ? 0 : count,
                                          .expected = count,
                                          .peer = peer_of(action),
-                                         .tag = passage_.first_tag + static_cast<int>(flight.index),
+                                         .tag = resources_.first_tag + static_cast<int>(flight.index),
                                          .sends = sends},
                                         call_.element, flight.first_slot + slot,
                                         flight.segment * schedule_.actions().size() + number, error);
@@ -373,10 +373,10 @@ bool ScheduleExecution::advance_flights() {
 
 /// What is to be done now and then while nothing of this call moves.
 void ScheduleExecution::look_around() {
-  if (!vain_looks_.count()) return;
+  if (!idle_polls_.count()) return;
   // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
   if (messages_.count_of_library() == 0) drive_library(comm_);
-  if (neighbours_ && vain_looks_.is_time_for_peers()) look_for_lost_peer();
+  if (neighbours_ && idle_polls_.is_time_for_peers()) look_for_lost_peer();
 }
 
 /// Nothing else would end the wait for a process that is no more: the library does not know of it. A rank

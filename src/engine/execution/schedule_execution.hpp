@@ -8,10 +8,10 @@
 
 #include "engine/data/buffer_pool.hpp"
 #include "engine/execution/execution.hpp"
+#include "engine/messages/idle_polls.hpp"
 #include "engine/messages/memory_transfer.hpp"
 #include "engine/messages/message_requests.hpp"
 #include "engine/messages/neighbours.hpp"
-#include "engine/messages/vain_looks.hpp"
 #include "engine/staging/staged_segments.hpp"
 #include "schedule/pipelining.hpp"
 #include "schedule/schedule.hpp"
@@ -48,8 +48,8 @@ class ScheduleExecution final : public Execution {
 
   /// Returns one for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
-  void start(const Call& call, const Passage& passage) override;
-  void start_failed(const Call& call, const Passage& passage, int error) override;
+  void start(const Call& call, const CallResources& resources) override;
+  void start_failed(const Call& call, const CallResources& resources, int error) override;
   [[nodiscard]] StagedInput staged_input() const override { return StagedInput::by_segments; }
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
@@ -76,14 +76,14 @@ class ScheduleExecution final : public Execution {
     int round = 0;
     std::size_t posted = 0;     // transfers of the round that have not completed
     std::size_t in_memory = 0;  // those of them that go through shared memory
-    int lane = Passage::none;
+    int lane = CallResources::none;
     bool awaits_copy = false;
     PooledBuffer scratch;
     PooledBuffer landing;
     std::size_t landing_used = 0;
   };
 
-  void prepare(const Call& call, const Passage& passage);
+  void prepare(const Call& call, const CallResources& resources);
   [[nodiscard]] bool uses_shared_memory() const;
   void check_datatype();
   void reserve_places();
@@ -147,9 +147,9 @@ class ScheduleExecution final : public Execution {
   Call call_;
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
-  Passage passage_;
+  CallResources resources_;
   MessageRequests messages_;
-  VainLooks vain_looks_;
+  IdlePolls idle_polls_;
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;

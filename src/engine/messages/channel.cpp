@@ -219,7 +219,7 @@ Channel::~Channel() {
   if (state_ != State::open || is_spoilt_) return;
   ChannelPool::LaneSet lanes = 0;
   for (const std::int8_t lane : lanes_) lanes |= ChannelPool::LaneSet{1} << lane;
-  if (blocking_lane_ != Passage::none) lanes |= ChannelPool::LaneSet{1} << blocking_lane_;
+  if (blocking_lane_ != CallResources::none) lanes |= ChannelPool::LaneSet{1} << blocking_lane_;
   channel_pool().release_lanes(lanes);
   channel_pool().release(channel_);
 }
@@ -237,7 +237,7 @@ Channel::State Channel::progress() {
     agreed.channel = channel_ = static_cast<int>(greatest_.front() & INT32_MAX);
     const auto free = static_cast<std::size_t>(std::count(greatest_.begin() + 1, greatest_.end(), 0));
     const std::size_t for_blocking = use_ == Use::in_order ? 1 : 0;
-    const std::size_t most = std::min((free + 1) / 2, Passage::most_lanes + for_blocking);
+    const std::size_t most = std::min((free + 1) / 2, CallResources::most_lanes + for_blocking);
     for (std::size_t i = 1; i < greatest_.size() && lanes_.size() < most; ++i) {
       if (greatest_[i] != 0) continue;
       lanes_.push_back(static_cast<std::int8_t>(i - 1));
@@ -266,7 +266,7 @@ Channel::Ticket Channel::take(std::size_t width, std::size_t in_flight) {
   Ticket ticket{.first = first,
                 .width = width,
                 .first_lane = next_lane_,
-                .lanes = std::min(in_flight, Passage::most_lanes),
+                .lanes = std::min(in_flight, CallResources::most_lanes),
                 .connections_from = connections_from()};
   next_lane_ += ticket.lanes;
   taken_.push_back({first, ticket.first_lane, false});
@@ -291,21 +291,22 @@ std::size_t Channel::lanes_of(const Ticket& ticket) const {
   return ticket.first_lane + ticket.lanes <= lanes_.size() ? ticket.lanes : 0;
 }
 
-Passage Channel::blocking_passage() const {
-  Passage passage{.first_tag = channel_ * channel_pool().tags() + channel_pool().tags_of_tickets()};
-  passage.lanes.front() = blocking_lane_;
-  passage.connections_from = connections_from();
-  return passage;
+CallResources Channel::blocking_resources() const {
+  CallResources resources{.first_tag = channel_ * channel_pool().tags() + channel_pool().tags_of_tickets()};
+  resources.lanes.front() = blocking_lane_;
+  resources.connections_from = connections_from();
+  return resources;
 }
 
-Passage Channel::passage(const Ticket& ticket) const {
+CallResources Channel::resources(const Ticket& ticket) const {
   const auto tags = static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
-  Passage passage{.first_tag = channel_ * channel_pool().tags() + static_cast<int>(ticket.first % tags)};
-  passage.connections_from = ticket.connections_from;
+  CallResources resources{.first_tag =
+                              channel_ * channel_pool().tags() + static_cast<int>(ticket.first % tags)};
+  resources.connections_from = ticket.connections_from;
   for (std::size_t i = 0; i < lanes_of(ticket); ++i) {
-    passage.lanes.at(i) = lanes_[(ticket.first_lane + i) % lanes_.size()];
+    resources.lanes.at(i) = lanes_[(ticket.first_lane + i) % lanes_.size()];
   }
-  return passage;
+  return resources;
 }
 
 void Channel::end(const Ticket& ticket) {

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/messages/passage.hpp"
+#include "engine/messages/call_resources.hpp"
 #include "mpi/mpi.hpp"
 #include "threads/immortal.hpp"
 #include "threads/spin_lock.hpp"
@@ -146,18 +146,18 @@ class Channel {
     std::size_t width = 0;
     std::uint64_t first_lane = 0;
     std::size_t lanes = 0;
-    std::size_t connections_from = Passage::no_connections;
+    std::size_t connections_from = CallResources::no_connections;
     bool may_begin = false;
   };
   Ticket take(std::size_t width, std::size_t in_flight);
   Ticket take(std::size_t width) { return take(width, width); }
   /// What blocking calls of one segment in flight have, once the channel is open. They need no ticket: each
   /// ends, on each rank, before the next one begins. So a rank may carry one out in another way than others.
-  [[nodiscard]] Passage blocking_passage() const;
+  [[nodiscard]] CallResources blocking_resources() const;
   /// Whether no earlier call has these tags and lanes any more.
   [[nodiscard]] bool may_begin(Ticket& ticket);
   /// Returns what the call has, once the channel is open.
-  [[nodiscard]] Passage passage(const Ticket& ticket) const;
+  [[nodiscard]] CallResources resources(const Ticket& ticket) const;
   void end(const Ticket& ticket);
   /// From now on, connections carry messages between nodes of so many bytes or more. To be called on all
   /// ranks at the same place among calls.
@@ -186,10 +186,10 @@ class Channel {
   MPI_Request request_{};
   std::atomic<State> state_{State::opening};
   std::atomic<bool> is_spoilt_{false};
-  std::atomic<std::size_t> connections_from_{Passage::no_connections};
+  std::atomic<std::size_t> connections_from_{CallResources::no_connections};
   int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;
-  std::int8_t blocking_lane_ = Passage::none;
+  std::int8_t blocking_lane_ = CallResources::none;
   std::vector<std::int8_t> lanes_;  // of other calls, by turns
   std::uint64_t next_ = 0;
   std::uint64_t next_lane_ = 0;

@@ -19,7 +19,7 @@ class Connections {
       : endpoint_(std::move(endpoint)), nodes_(std::move(nodes)) {}
 
   /// Whether this rank of MPI_COMM_WORLD is on another node. Which messages go there by connections is said
-  /// by their call (Passage::connections_from), so both ends agree.
+  /// by their call (CallResources::connections_from), so both ends agree.
   [[nodiscard]] bool lead_to(int peer) const { return node_of(peer) != node_of(endpoint_->rank()); }
   [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
 

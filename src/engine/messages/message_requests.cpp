@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/data/bytes_type.hpp"
-#include "engine/messages/passage.hpp"
+#include "engine/messages/call_resources.hpp"
 
 namespace stretto {
 namespace {
@@ -46,7 +46,7 @@ MessageRequests::~MessageRequests() {
 void MessageRequests::begin(std::size_t slots, std::size_t connections_from) {
   count_ = 0;
   connections_from_ = connections_from;
-  connections_ = connections_from == Passage::no_connections ? nullptr : connections();
+  connections_ = connections_from == CallResources::no_connections ? nullptr : connections();
   if (connections_ != nullptr && is_own_.size() < slots) {
     own_ = std::make_unique<Message[]>(slots);
     is_own_.assign(slots, 0);

@@ -50,7 +50,7 @@ class MessageRequests {
   ~MessageRequests();
 
   /// To be called before a call's first message. Between nodes, connections carry those of so many bytes or
-  /// more (Passage::connections_from).
+  /// more (CallResources::connections_from).
   void begin(std::size_t slots, std::size_t connections_from);
   /// From now on, requests of this many messages are kept.
   void keep(std::size_t messages) { kept_.resize(messages, mpi.request_null); }

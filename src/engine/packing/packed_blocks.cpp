@@ -5,7 +5,7 @@ namespace stretto {
 namespace {
 
 /// Returns where the run begins that flat blocks form in the program's memory; nullptr if they form none.
-std::byte* find_run(std::span<const UsersBlock> blocks, const std::vector<std::size_t>& borders) {
+std::byte* find_run(std::span<const UserBlock> blocks, const std::vector<std::size_t>& borders) {
   std::byte* begin = nullptr;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (borders[i + 1] == borders[i]) continue;
@@ -22,11 +22,11 @@ std::byte* find_run(std::span<const UsersBlock> blocks, const std::vector<std::s
 
 }  // namespace
 
-PackedBlocks::PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Where where) {
+PackedBlocks::PackedBlocks(std::span<const UserBlock> blocks, MPI_Comm comm, Where where) {
   borders_.reserve(blocks.size() + 1);
   borders_.push_back(0);
   ElementBytes element_bytes;
-  for (const UsersBlock& block : blocks) {
+  for (const UserBlock& block : blocks) {
     const std::size_t bytes =
         block.count > 0 ? block.count * element_bytes.of(block.datatype).value_or(0) : 0;
     borders_.push_back(borders_.back() + bytes);
@@ -38,7 +38,7 @@ PackedBlocks::PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Wh
   data_ = packed_.data();
   pieces_.reserve(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const UsersBlock& block = blocks[i];
+    const UserBlock& block = blocks[i];
     // The type of an empty block may be null.
     const bool is_empty = borders_[i + 1] == borders_[i];
     pieces_.emplace_back(block.users, is_empty ? 0 : block.count, is_empty ? mpi.byte : block.datatype, comm,

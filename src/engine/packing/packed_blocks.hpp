@@ -13,7 +13,7 @@
 namespace stretto {
 
 /// A block of the program: elements somewhere in its memory.
-struct UsersBlock {
+struct UserBlock {
   void* users = nullptr;
   std::size_t count = 0;
   MPI_Datatype datatype{};
@@ -41,7 +41,7 @@ class PackedBlocks {
   using Where = PackedElements::Where;
 
   /// Throws std::bad_alloc.
-  PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Where where = Where::users_if_possible);
+  PackedBlocks(std::span<const UserBlock> blocks, MPI_Comm comm, Where where = Where::users_if_possible);
 
   [[nodiscard]] std::byte* data() const { return data_; }
   /// Where each block begins, and the end, in bytes.

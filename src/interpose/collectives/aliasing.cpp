@@ -18,7 +18,7 @@ bool reports_blocks() {
   return !mpi.is(Interface::openmpi);
 }
 
-bool share_bytes(const UsersBlock& one, const UsersBlock& other) {
+bool share_bytes(const UserBlock& one, const UserBlock& other) {
   const std::size_t one_bytes = one.count * predefined_size(one.datatype);
   const std::size_t other_bytes = other.count * predefined_size(other.datatype);
   if (one_bytes == 0 || other_bytes == 0) return false;
@@ -30,7 +30,7 @@ bool share_bytes(const UsersBlock& one, const UsersBlock& other) {
 
 }  // namespace
 
-Aliasing aliasing_of_reduction(Collective collective, const UsersBlock& input, const UsersBlock& output) {
+Aliasing aliasing_of_reduction(Collective collective, const UserBlock& input, const UserBlock& output) {
   if (input.count == 0 || output.count == 0) return Aliasing::none;
   // With a datatype of absolute addresses, MPI_BOTTOM is no error.
   if (input.users == output.users && output.users != nullptr) {
@@ -39,12 +39,11 @@ Aliasing aliasing_of_reduction(Collective collective, const UsersBlock& input, c
   return share_bytes(input, output) ? Aliasing::borne : Aliasing::none;
 }
 
-Aliasing aliasing_of_blocks(const UsersBlock& own, const UsersBlock& same,
-                            std::span<const UsersBlock> others) {
+Aliasing aliasing_of_blocks(const UserBlock& own, const UserBlock& same, std::span<const UserBlock> others) {
   const bool is_same = own.users == same.users && own.users != nullptr && own.count > 0 &&
                        own.count == same.count && own.datatype == same.datatype;
   if (is_same) return reports_blocks() ? Aliasing::reported : Aliasing::borne;
-  const auto is_shared = [&](const UsersBlock& other) { return share_bytes(own, other); };
+  const auto is_shared = [&](const UserBlock& other) { return share_bytes(own, other); };
   return std::ranges::any_of(others, is_shared) ? Aliasing::borne : Aliasing::none;
 }
 

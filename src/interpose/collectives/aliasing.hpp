@@ -19,12 +19,11 @@ namespace stretto {
 enum class Aliasing : std::uint8_t { none, borne, reported };
 
 /// Of a reduction, whose buffers have elements of one type.
-Aliasing aliasing_of_reduction(Collective collective, const UsersBlock& input, const UsersBlock& output);
+Aliasing aliasing_of_reduction(Collective collective, const UserBlock& input, const UserBlock& output);
 
 /// Of a call that moves blocks: `own` is a block that this rank sends or receives, and `same` the block among
 /// `others` that is equal to it. Types with gaps may interleave, so only predefined ones are looked at.
-Aliasing aliasing_of_blocks(const UsersBlock& own, const UsersBlock& same,
-                            std::span<const UsersBlock> others);
+Aliasing aliasing_of_blocks(const UserBlock& own, const UserBlock& same, std::span<const UserBlock> others);
 
 /// Of an alltoallv or alltoallw, with the same counts and types on both sides or not.
 Aliasing aliasing_of_exchange(const void* sendbuf, const void* recvbuf, bool has_same_blocks);

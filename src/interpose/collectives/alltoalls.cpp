@@ -19,7 +19,7 @@ namespace {
 class Exchange final : public CallBuffers {
  public:
   /// All that is sent, unless it is in place, and all that is received.
-  Exchange(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks)
+  Exchange(const std::optional<UserBlock>& sent, const UserBlock& received, int ranks)
       : result_(received.users, received.count, received.datatype, channel_pool().comm()),
         aliasing_(sent ? aliasing_of_blocks(*sent, received, {&received, 1}) : Aliasing::borne),
         input_(sent ? sent->users : received.users, sent ? sent->count : received.count,
@@ -46,7 +46,7 @@ class Exchange final : public CallBuffers {
 /// An alltoall of blocks of any lengths.
 class UnequalExchange final : public CallBuffers {
  public:
-  UnequalExchange(std::span<const UsersBlock> sent, std::span<const UsersBlock> received, Aliasing aliasing)
+  UnequalExchange(std::span<const UserBlock> sent, std::span<const UserBlock> received, Aliasing aliasing)
       : input_(sent, channel_pool().comm(), place_of_input(aliasing)),
         result_(received, channel_pool().comm()) {
     refuse_if_reported(*this, Collective::alltoallv, aliasing);
@@ -72,10 +72,10 @@ class UnequalExchange final : public CallBuffers {
 };
 
 /// Nothing if a type is not known.
-std::optional<std::size_t> bytes_of(std::span<const UsersBlock> blocks) {
+std::optional<std::size_t> bytes_of(std::span<const UserBlock> blocks) {
   std::size_t bytes = 0;
   ElementBytes element_bytes;
-  for (const UsersBlock& block : blocks) {
+  for (const UserBlock& block : blocks) {
     if (block.count == 0) continue;
     const std::optional<std::size_t> of_element = element_bytes.of(block.datatype);
     if (!of_element) return std::nullopt;
@@ -84,13 +84,13 @@ std::optional<std::size_t> bytes_of(std::span<const UsersBlock> blocks) {
   return bytes;
 }
 
-using Blocks = std::optional<std::vector<UsersBlock>>;
+using Blocks = std::optional<std::vector<UserBlock>>;
 
 /// The blocks that a rank sends or receives: displacements of MPI_Alltoallw are bytes, and each block has a
 /// type.
 Blocks blocks_of(const BufferArgument& buffer, int ranks) {
-  if (buffer.datatypes == nullptr) return users_blocks(buffer, ranks);
-  std::vector<UsersBlock> blocks;
+  if (buffer.datatypes == nullptr) return user_blocks(buffer, ranks);
+  std::vector<UserBlock> blocks;
   auto* const begin = static_cast<std::byte*>(buffer.memory());
   for (int rank = 0; rank < ranks; ++rank) {
     if (buffer.counts[rank] < 0) return std::nullopt;
@@ -110,7 +110,7 @@ std::vector<MPI_Datatype> types_of(std::initializer_list<const Blocks*> all) {
   std::vector<MPI_Datatype> types;
   for (const Blocks* blocks : all) {
     if (!*blocks) continue;
-    for (const UsersBlock& block : **blocks) {
+    for (const UserBlock& block : **blocks) {
       if (block.count > 0) types.push_back(block.datatype);
     }
   }
@@ -136,9 +136,9 @@ bool is_left_to_library(const ProgramCall& asked, Communicator& state) {
 std::optional<int> exchange_equal(ProgramCall& asked) {
   return dispatch_equal_blocks(asked, [&](int ranks, int /*rank*/) {
     const auto blocks = static_cast<std::size_t>(ranks);
-    std::optional<UsersBlock> sent;
-    if (!asked.in_place()) sent = users_block(asked.sent, blocks);
-    return Exchange(sent, users_block(asked.received, blocks), ranks);
+    std::optional<UserBlock> sent;
+    if (!asked.in_place()) sent = user_block(asked.sent, blocks);
+    return Exchange(sent, user_block(asked.received, blocks), ranks);
   });
 }
 
@@ -160,7 +160,7 @@ std::optional<int> exchange_unequal(ProgramCall& asked) {
                                                  asked.sent.counts == asked.received.counts &&
                                                      asked.sent.datatype == asked.received.datatype &&
                                                      asked.sent.datatypes == asked.received.datatypes);
-  const std::vector<UsersBlock>& input = in_place ? *received : *sent;
+  const std::vector<UserBlock>& input = in_place ? *received : *sent;
   const std::optional<std::size_t> to_others = bytes_of(input);
   const std::optional<std::size_t> from_others = in_place ? to_others : bytes_of(*received);
   const CallTraits traits{.collective = Collective::alltoallv,

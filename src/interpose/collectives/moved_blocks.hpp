@@ -24,7 +24,7 @@ namespace stretto {
 
 /// The blocks of all ranks in a program's buffer, as MPI's v-collectives have them. Returns nothing if a
 /// count is negative, which the library reports. Without elements, any type will do, as the libraries see it.
-inline std::optional<std::vector<UsersBlock>> users_blocks(const BufferArgument& buffer, int ranks) {
+inline std::optional<std::vector<UserBlock>> user_blocks(const BufferArgument& buffer, int ranks) {
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
   bool is_empty = true;
@@ -33,7 +33,7 @@ inline std::optional<std::vector<UsersBlock>> users_blocks(const BufferArgument&
                     mpi.Type_get_extent(buffer.datatype, &lower_bound, &extent) != MPI_SUCCESS)) {
     return std::nullopt;
   }
-  std::vector<UsersBlock> blocks;
+  std::vector<UserBlock> blocks;
   blocks.reserve(static_cast<std::size_t>(ranks));
   auto* const begin = static_cast<std::byte*>(buffer.memory());
   for (int rank = 0; rank < ranks; ++rank) {
@@ -45,7 +45,7 @@ inline std::optional<std::vector<UsersBlock>> users_blocks(const BufferArgument&
 }
 
 /// Returns the block that follows so many like the first one.
-inline UsersBlock block_of(const UsersBlock& first, std::size_t index) {
+inline UserBlock block_of(const UserBlock& first, std::size_t index) {
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
   mpi.Type_get_extent(first.datatype, &lower_bound, &extent);
@@ -54,7 +54,7 @@ inline UsersBlock block_of(const UsersBlock& first, std::size_t index) {
 }
 
 /// A block as the program gives it.
-inline UsersBlock users_block(const BufferArgument& buffer, std::size_t blocks = 1) {
+inline UserBlock user_block(const BufferArgument& buffer, std::size_t blocks = 1) {
   return {buffer.memory(), blocks * static_cast<std::size_t>(buffer.count), buffer.datatype};
 }
 

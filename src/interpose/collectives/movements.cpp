@@ -38,7 +38,7 @@ class Broadcast final : public CallBuffers {
 class Gathering final : public CallBuffers {
  public:
   /// Without `sent` (MPI_IN_PLACE) the contribution is at its place in the receive buffer.
-  Gathering(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks, int rank)
+  Gathering(const std::optional<UserBlock>& sent, const UserBlock& received, int ranks, int rank)
       : result_(received.users, received.count * static_cast<std::size_t>(ranks), received.datatype,
                 channel_pool().comm()),
         rank_(static_cast<std::size_t>(rank)),
@@ -49,7 +49,7 @@ class Gathering final : public CallBuffers {
     call.borders = borders_;
     call.in_place = !sent;
     if (!sent) return;
-    const UsersBlock all{received.users, received.count * static_cast<std::size_t>(ranks), received.datatype};
+    const UserBlock all{received.users, received.count * static_cast<std::size_t>(ranks), received.datatype};
     const Aliasing aliasing = aliasing_of_blocks(*sent, block_of(received, rank_), {&all, 1});
     refuse_if_reported(*this, Collective::allgather, aliasing);
     own_.emplace(sent->users, sent->count, sent->datatype, channel_pool().comm(), place_of_input(aliasing));
@@ -74,7 +74,7 @@ class Gathering final : public CallBuffers {
 /// An allgather of blocks of any lengths, which all ranks know.
 class UnequalGathering final : public CallBuffers {
  public:
-  UnequalGathering(const std::optional<UsersBlock>& sent, std::span<const UsersBlock> received, int rank)
+  UnequalGathering(const std::optional<UserBlock>& sent, std::span<const UserBlock> received, int rank)
       : result_(received, channel_pool().comm()), rank_(static_cast<std::size_t>(rank)) {
     call = Call::whole(result_.data(), result_.data(), result_.bytes(), byte_element());
     call.borders = result_.borders();
@@ -135,9 +135,9 @@ std::optional<int> broadcast(ProgramCall& asked) {
 
 std::optional<int> gather_from_all(ProgramCall& asked) {
   return dispatch_equal_blocks(asked, [&](int ranks, int rank) {
-    std::optional<UsersBlock> sent;
-    if (!asked.in_place()) sent = users_block(asked.sent);
-    return Gathering(sent, users_block(asked.received), ranks, rank);
+    std::optional<UserBlock> sent;
+    if (!asked.in_place()) sent = user_block(asked.sent);
+    return Gathering(sent, user_block(asked.received), ranks, rank);
   });
 }
 
@@ -162,15 +162,15 @@ std::optional<int> gather_unequal(ProgramCall& asked) {
   const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
   const std::size_t bytes = count * element_bytes.value_or(0);
   if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
-  const auto blocks = users_blocks(received, ranks);
+  const auto blocks = user_blocks(received, ranks);
   const auto own = static_cast<std::size_t>(received.counts[state->rank()]) * element_bytes.value_or(0);
   CallTraits traits = traits_of_blocks(asked, bytes, own, element_bytes);
   traits.understood = traits.understood && blocks;
   traits.has_unequal_blocks = is_unequal;
   traits.has_dominant_node = is_unequal && has_dominant_node(state->topology(), received.counts);
   return dispatch(asked, traits, handles_of(asked), state, [&] {
-    std::optional<UsersBlock> sent;
-    if (!in_place) sent = users_block(asked.sent);
+    std::optional<UserBlock> sent;
+    if (!in_place) sent = user_block(asked.sent);
     return UnequalGathering(sent, *blocks, state->rank());
   });
 }

@@ -15,7 +15,7 @@
 namespace stretto {
 namespace {
 
-using Blocks = std::optional<std::vector<UsersBlock>>;
+using Blocks = std::optional<std::vector<UserBlock>>;
 
 /// One rank's part in a gather or a scatter: its own block, and on the root all blocks.
 struct Part {
@@ -24,7 +24,7 @@ struct Part {
   int rank = 0;
   int ranks = 0;
   /// Empty on the root in place: the block is among `all`, where it stays.
-  std::optional<UsersBlock> own = std::nullopt;
+  std::optional<UserBlock> own = std::nullopt;
   /// On the root.
   Blocks all = std::nullopt;
 
@@ -97,17 +97,17 @@ class RootedBlocks final : public CallBuffers {
 Blocks blocks_of_root(const BufferArgument& buffer, bool has_counts, int ranks) {
   if (has_counts) {
     if (!buffer.counts.exist() || !buffer.places.exist()) return std::nullopt;
-    return users_blocks(buffer, ranks);
+    return user_blocks(buffer, ranks);
   }
   if (buffer.count < 0) return std::nullopt;
   const std::vector<RawCount> equal(static_cast<std::size_t>(ranks), buffer.count);
   std::vector<RawCount> begins(equal.size());
   for (std::size_t i = 0; i < begins.size(); ++i) begins[i] = static_cast<RawCount>(i) * buffer.count;
-  return users_blocks({.address = buffer.address,
-                       .counts = equal.data(),
-                       .places = begins.data(),
-                       .datatype = buffer.datatype},
-                      ranks);
+  return user_blocks({.address = buffer.address,
+                      .counts = equal.data(),
+                      .places = begins.data(),
+                      .datatype = buffer.datatype},
+                     ranks);
 }
 
 }  // namespace
@@ -129,14 +129,14 @@ std::optional<int> move_blocks_of_root(ProgramCall& asked) {
   if (in_place && !part.is_root()) return std::nullopt;
   if (!in_place) {
     if (own.count < 0) return std::nullopt;
-    part.own = users_block(own);
+    part.own = user_block(own);
   }
   if (part.is_root()) {
     if (at_root.in_place()) return std::nullopt;
     part.all = blocks_of_root(at_root, is_private, part.ranks);
     if (!part.all) return std::nullopt;
   }
-  const UsersBlock& mine = part.own ? *part.own : (*part.all)[own_block];
+  const UserBlock& mine = part.own ? *part.own : (*part.all)[own_block];
   const std::optional<std::size_t> element_bytes = signature_bytes(mine.datatype);
   const std::size_t block = mine.count * element_bytes.value_or(0);
   const std::size_t bytes = is_private ? 0 : block * static_cast<std::size_t>(part.ranks);

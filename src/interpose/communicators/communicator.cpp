@@ -112,7 +112,8 @@ SharedNeighbours find_neighbours(const std::vector<int>& ranks_in_world) {
 }  // namespace
 
 Communicator::Communicator(MPI_Comm users)
-    : users_(users), connections_from_(session.settings.connections_from.value_or(Passage::no_connections)) {
+    : users_(users),
+      connections_from_(session.settings.connections_from.value_or(CallResources::no_connections)) {
   int is_inter = 0;
   int ranks = 1;
   mpi.Comm_test_inter(users, &is_inter);
@@ -250,7 +251,8 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
 }
 
 DirectExecution* Communicator::direct(const CallTraits& traits, const Spec& spec) {
-  if (!neighbours_ || !channel_ || channel_->blocking_passage().lane(0) == Passage::none) return nullptr;
+  if (!neighbours_ || !channel_ || channel_->blocking_resources().lane(0) == CallResources::none)
+    return nullptr;
   if (spec.recipe.algorithm->relays) return nullptr;  // lengths travel first
   const Key key = key_of(traits, spec);
   if (direct_.empty() || !(direct_.front().key == key)) {

@@ -9,7 +9,7 @@
 
 namespace stretto {
 
-std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
+std::string why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (spec.is_native() && !mpi.has_library()) return "is not possible: the job has no MPI library";
   if (spec.is_native()) {
@@ -27,8 +27,8 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
     return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires";
   }
   const Algorithm& algorithm = *spec.recipe.algorithm;
-  const std::string_view misfit = algorithm.misfit(task_of(spec.recipe, topology, traits.root));
-  if (!misfit.empty()) return "does not fit: " + std::string(misfit);
+  const std::string_view reason = algorithm.why_unsupported(task_of(spec.recipe, topology, traits.root));
+  if (!reason.empty()) return "does not fit: " + std::string(reason);
   if (algorithm.stays_whole() && traits.bytes > Pipelining::most_segment_bytes) {
     return "sends runs of blocks, which cannot be cut, so it takes at most 1 GiB";
   }
@@ -78,11 +78,11 @@ std::optional<Choice> of_library(const Question& asked) {
 std::optional<Choice> of_settings(const Question& asked) {
   const std::optional<Spec>& wanted = wanted_spec(asked.traits, asked.forced);
   if (!wanted) return std::nullopt;
-  const std::string misfit = find_misfit(*wanted, asked.traits, asked.state.topology());
-  if (misfit.empty()) return Choice{.spec = *wanted, .source = Source::forced};
+  const std::string reason = why_unsupported(*wanted, asked.traits, asked.state.topology());
+  if (reason.empty()) return Choice{.spec = *wanted, .source = Source::forced};
   const bool needs_own = asked.is_reproducible() || session.must_avoid_library(asked.form);
   const Spec instead = needs_own ? choose_by_rule(asked) : Spec{};
-  complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
+  complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + reason + "; " +
                           (session.settings.strict ? "the call fails (STRETTO_STRICT)"
                            : needs_own             ? to_string(instead) + " is used"
                                                    : "the MPI default is used"));
@@ -96,7 +96,7 @@ std::optional<Choice> of_rows(const Question& asked, const Table::Shape* shape, 
   if (shape == nullptr || asked.traits.has_dominant_node) return std::nullopt;
   const Table::Row* row = shape->find(asked.traits.collective, asked.form, asked.traits.bytes);
   if (row == nullptr || (row->spec.is_native() && session.must_avoid_library(asked.form)) ||
-      !find_misfit(row->spec, asked.traits, asked.state.topology()).empty()) {
+      !why_unsupported(row->spec, asked.traits, asked.state.topology()).empty()) {
     return std::nullopt;
   }
   return Choice{.spec = row->spec, .source = source, .algorithm_of_library = row->library};

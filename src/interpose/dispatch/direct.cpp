@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/device/device_memory.hpp"
+#include "engine/messages/idle_polls.hpp"
 #include "engine/messages/library_progress.hpp"
-#include "engine/messages/vain_looks.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/observe/statistics.hpp"
@@ -22,7 +22,7 @@ namespace stretto {
 namespace {
 
 /// What this thread has done since the MPI library had its turn.
-constinit thread_local VainLooks looks_of_thread __attribute__((tls_model("initial-exec")));
+constinit thread_local IdlePolls polls_of_thread __attribute__((tls_model("initial-exec")));
 
 /// How a thread waits for messages through shared memory: it advances all that is outstanding, and what the
 /// program does by MPI.
@@ -40,7 +40,7 @@ class DirectWaiting final : public Waiting {
       polling_.emplace();
       mark_communication_thread(true);
     }
-    if (looks_of_thread.count() && !look_around(waits)) return false;
+    if (polls_of_thread.count() && !look_around(waits)) return false;
     if (make_progress()) {
       backoff_.reset();
     } else {
@@ -68,7 +68,7 @@ class DirectWaiting final : public Waiting {
       error_ = Communicator::error_if_revoked;
       return false;
     }
-    if (!looks_of_thread.is_time_for_peers()) return true;
+    if (!polls_of_thread.is_time_for_peers()) return true;
     const int ended = waits.find_ended_peer();
     // It may have written something just before its end.
     const bool is_lost = ended != Neighbours::none && ended == suspect_;
@@ -106,7 +106,7 @@ int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectE
     MemoryTransfer::streams_in_background.store(race->winner() != Way::cached, std::memory_order_relaxed);
   }
   if (error != MPI_SUCCESS) waiting.look_at_length(execution);
-  if (looks_of_thread.count_call(traits.bytes)) drive_library(channel_pool().comm());
+  if (polls_of_thread.count_call(traits.bytes)) drive_library(channel_pool().comm());
   if (error != DirectExecution::gave_up) return error;
   state.spoil_channel();
   return waiting.error();
@@ -137,7 +137,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   try {
     execution = state.direct(traits, spec);
     if (execution == nullptr) return {};
-    const int lane = state.channel()->blocking_passage().lane(0);
+    const int lane = state.channel()->blocking_resources().lane(0);
     if (traits.bytes >= least_streamed_bytes) race = &state.streaming_race(traits.collective, traits.bytes);
     RepeatedCall* repeated = key ? state.repeated_calls().find(*key) : nullptr;
     if (repeated != nullptr && repeated->execution == nullptr) {

@@ -130,7 +130,7 @@ void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MP
   const BlockedScope elsewhere;
   const bool has_some = from > 0 && use_connections_from(from, comm);
   // Where the network has changed, the library may be faster now.
-  state.use_connections(has_some ? from : Passage::no_connections);
+  state.use_connections(has_some ? from : CallResources::no_connections);
 }
 
 }  // namespace

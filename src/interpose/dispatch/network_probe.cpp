@@ -100,9 +100,9 @@ class Measurement {
     std::vector<double> seconds;
     for (int i = 0; i < step.calls; ++i) {
       const double began = seconds_now();
-      Passage passage = channel_->passage(ticket_);
-      passage.connections_from = connections_from_;
-      start(execution, step, passage);
+      CallResources resources = channel_->resources(ticket_);
+      resources.connections_from = connections_from_;
+      start(execution, step, resources);
       finish({&execution, 1});
       seconds.push_back(seconds_now() - began);
     }
@@ -119,10 +119,10 @@ class Measurement {
                                          half(Half::sends)};
     const double began = seconds_now();
     // By MPI: they share their tags, and messages that share a lane would not be told apart.
-    const Passage passage{.first_tag = channel_->passage(ticket_).first_tag,
-                          .connections_from = connections_from_};
+    const CallResources resources{.first_tag = channel_->resources(ticket_).first_tag,
+                                  .connections_from = connections_from_};
     for (std::size_t i = 0; i < all.size(); ++i) {
-      start(all.at(i), step, passage, i % 2 * step.call_bytes());
+      start(all.at(i), step, resources, i % 2 * step.call_bytes());
     }
     const std::span<ScheduleExecution> both(all);
     finish(both.first(1));
@@ -147,12 +147,12 @@ class Measurement {
             Keep::nothing,
             state_.neighbours()};
   }
-  void start(ScheduleExecution& execution, const ProbeStep& step, const Passage& passage,
+  void start(ScheduleExecution& execution, const ProbeStep& step, const CallResources& resources,
              std::size_t offset = 0) {
     const Element element = step.flow == Flow::reduced ? *find_element(mpi.float_, mpi.sum) : byte_element();
     const Call call = Call::whole(buffers_.input() + offset, buffers_.output() + offset,
                                   step.call_bytes() / static_cast<std::size_t>(element.size), element);
-    execution.start(call, passage);
+    execution.start(call, resources);
     started_.push_back(&execution);
   }
   /// Waits for these, and drives all that was started.
@@ -280,7 +280,8 @@ std::size_t find_connections(Communicator& state, const Buffers& short_buffers, 
       return slowest(state, buffers, from, comm,
                      [&](Measurement& measurement) { return measurement.measure(steps.at(i)); });
     };
-    const auto median = median_in_turns([&] { return by(Passage::no_connections); }, [&] { return by(0); });
+    const auto median =
+        median_in_turns([&] { return by(CallResources::no_connections); }, [&] { return by(0); });
     by_library.at(i) = median[0];
     by_connections.at(i) = median[1];
   }
@@ -359,7 +360,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   } else {
     if (may_connect(state) && !is_faster_than_tcp(figures.steps)) {
       found_from = find_connections(state, buffers, figures.steps, comm, streams);
-      connections_from = found_from > 0 ? found_from : Passage::no_connections;
+      connections_from = found_from > 0 ? found_from : CallResources::no_connections;
     } else if (are_connected() && !session.settings.streams) {
       streams = find_streams(state, buffers, comm);
     }

@@ -96,9 +96,9 @@ bool Operation::may_begin() {
 void Operation::begin() {
   has_begun_ = true;
   wants_returned_errors_ = !spec_.is_native() && state_->wants_returned_errors();
-  const Passage passage = !channel_     ? Passage{}
-                          : has_ticket_ ? channel_->passage(ticket_)
-                                        : channel_->blocking_passage();
+  const CallResources resources = !channel_     ? CallResources{}
+                                  : has_ticket_ ? channel_->resources(ticket_)
+                                                : channel_->blocking_resources();
   int error = MPI_SUCCESS;
   try {
     error = message_.begin();
@@ -106,7 +106,7 @@ void Operation::begin() {
       Call call = message_.call;
       begin_copies(call);
       execution_->observe(trace_.get());
-      execution_->start(call, passage);
+      execution_->start(call, resources);
     }
   } catch (const std::bad_alloc&) {
     error = mpi.err_no_mem;
@@ -118,7 +118,7 @@ void Operation::begin() {
   if (error != MPI_SUCCESS) {
     // Other ranks wait for messages of this one.
     try {
-      execution_->start_failed(message_.call, passage, error);
+      execution_->start_failed(message_.call, resources, error);
     } catch (const std::bad_alloc&) {
       return end(error);
     }

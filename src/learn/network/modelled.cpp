@@ -216,7 +216,7 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
 bool serves(const Spec& spec, const Topology& topology, std::size_t longest) {
   const Algorithm& algorithm = *spec.recipe.algorithm;
   const bool is_too_long = algorithm.stays_whole() && longest > Pipelining::most_segment_bytes;
-  return !is_too_long && algorithm.misfit(task_of(spec.recipe, topology, 0)).empty();
+  return !is_too_long && algorithm.why_unsupported(task_of(spec.recipe, topology, 0)).empty();
 }
 
 std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,

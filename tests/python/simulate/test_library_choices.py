@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from stretto._core import collectives, misfit, parse_spec
+from stretto._core import collectives, why_unsupported, parse_spec
 from stretto.simulate.jobs import Job, seconds_of
 from stretto.simulate.library_choices import LIBRARIES, library_choice
 from stretto.simulate.platforms import load_platform
@@ -118,7 +118,7 @@ def test_every_choice_is_a_spec_that_fits(library: str, collective: str) -> None
             assert choice.spec is not None or not choice.exact
             if choice.spec is not None:
                 recipe = parse_spec(choice.spec, collective).recipe
-                problem = misfit(collective, recipe, where)
+                problem = why_unsupported(collective, recipe, where)
                 assert not problem or nodes == 1, f"{nodes} x {ppn}, {size}: {choice.spec}: {problem}"
 
 

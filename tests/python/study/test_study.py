@@ -80,7 +80,7 @@ def test_candidates_are_of_use_where_they_run(collective: Any, ppn: list[int]) -
     for spec in found:
         if kind_of(spec) == Kind.OWN:
             recipe = _core.parse_spec(spec, collective.algorithms).recipe
-            assert _core.misfit(collective.algorithms, recipe, topology) == ""
+            assert _core.why_unsupported(collective.algorithms, recipe, topology) == ""
 
 
 def test_own_specs_may_be_given() -> None:

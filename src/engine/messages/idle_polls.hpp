@@ -10,7 +10,7 @@ namespace stretto {
 /// is due: now and then the MPI library needs its turn, and, much more seldom, a look whether those that are
 /// waited for still live. It counts over calls: a program may make nothing but short calls until a message of
 /// its own has come, and each of them may end before many looks.
-class VainLooks {
+class IdlePolls {
  public:
   /// Counts a look. Returns whether the library's turn has come.
   bool count() { return count_work(1); }

@@ -9,7 +9,7 @@ namespace stretto {
 
 /// What one call has of its channel: tags for its messages by MPI, lanes of shared memory, and whether
 /// connections between nodes carry some. The same on all ranks.
-struct Passage {
+struct CallResources {
   /// The most lanes that a channel has, and a call.
   static constexpr std::size_t most_lanes = 8;
   static constexpr std::int8_t none = -1;
