@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stretto.support.units import format_range, three_digits
+
 CONFIDENCE = 0.95
 
 
@@ -25,6 +27,11 @@ class Estimate:
     high: float
     coverage: float
     """The probability for this interval: less than 0.95 if there are fewer than six samples."""
+
+    def text(self, unit: float = 1.0) -> str:
+        """The median with its interval, `1.95 (1.90-2.01)`; alone if they look alike."""
+        median, interval = three_digits(self.median / unit), format_range(self.low, self.high, unit)
+        return median if interval == median else f"{median} ({interval})"
 
     def to_json(self) -> dict[str, float]:
         """The estimate as JSON."""

@@ -141,6 +141,17 @@ def three_digits(number: float) -> str:
     return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
 
 
+def format_range(low: float, high: float, unit: float = 1.0) -> str:
+    """A range with three digits: `1.90-2.01`, or `1.90` if both ends have the same."""
+    texts = [three_digits(value / unit) for value in (low, high)]
+    return "-".join(dict.fromkeys(texts))
+
+
+def format_percent(part: float, digits: int = 0) -> str:
+    """A part of a whole: `83 %`. What rounds to nothing has no sign."""
+    return f"{round(100 * part, digits) + 0.0:.{digits}f} %"
+
+
 def format_bandwidth(bytes_per_second: float) -> str:
     """The bandwidth in megabytes (10⁶ bytes) per second, with three digits and without the unit."""
     return three_digits(bytes_per_second / 1e6)

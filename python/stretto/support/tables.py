@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of results: one style, readable on a narrow terminal and in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from stretto.support.console import print_lines
+
+Row = TypeVar("Row")
+
+_WIDE = 1000
+"""Columns of a text that no terminal limits."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column of a table. No number and no name is ever broken or shortened."""
+
+    title: str
+    cell: Callable[[Row], str]
+    """The text of a row, in Rich's markup."""
+    left: bool = False
+    """Texts are flush left, numbers flush right."""
+    wraps: bool = False
+    """Whether its texts are prose, which may continue on the next line."""
+    is_key: bool = False
+    """Whether it says what the row is about: such a column is always shown."""
+    is_detail: bool = False
+    """Whether it is left out where the terminal is too narrow, the last such column first."""
+
+
+class ResultTable(Generic[Row]):
+    """Columns of rows. Below the table stands what all rows have in common, and what was left out."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column[Row]],
+        rows: Sequence[Row],
+        *,
+        title: str = "",
+        section: Callable[[Row], object] | None = None,
+        style: Callable[[Row], str] | None = None,
+    ) -> None:
+        """`section`: a line separates rows for which it differs; `style`: of a row, in Rich's words."""
+        self._rows = rows
+        self._title = title
+        self._section = section or (lambda _: None)
+        self._style = style or (lambda _: "")
+        self._constants: list[str] = []
+        self._columns = [one for one in columns if self._varies(one)]
+
+    def print(self, console: Console | None = None) -> None:
+        """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs."""
+        console = console or Console()
+        shown = list(self._columns)
+        left_out: list[str] = []
+        if console.is_terminal:
+            while self._measure(console, shown).minimum > console.width:
+                details = [one for one in shown if one.is_detail]
+                if not details:
+                    break
+                shown.remove(details[-1])
+                left_out.insert(0, details[-1].title)
+        needed = self._measure(console, shown)
+        if needed.minimum > console.width or not console.is_terminal:
+            # Rich would cut cells off; a terminal continues a long line on the next one.
+            console.width = max(console.width, needed.minimum if console.is_terminal else needed.maximum)
+        console.print(self._table(shown))
+        print_lines(console, self._constants)
+        if left_out:
+            print_lines(console, [f"the terminal is too narrow for: {', '.join(left_out)}"])
+
+    def _varies(self, column: Column[Row]) -> bool:
+        """Whether to show a column; if all rows have the same in it, that is kept for below."""
+        texts = {column.cell(row) for row in self._rows}
+        if texts <= {""}:
+            return False
+        if column.is_key or not column.left or len(texts) > 1 or len(self._rows) == 1:
+            return True
+        self._constants.append(f"{column.title}: {texts.pop()}")
+        return False
+
+    def _table(self, columns: Sequence[Column[Row]]) -> Table:
+        table = Table(
+            title=self._title or None,
+            title_justify="left",
+            title_style="bold",
+            box=SIMPLE_HEAD,
+            header_style="bold",
+            pad_edge=False,
+        )
+        for one in columns:
+            table.add_column(
+                one.title, justify="left" if one.left else "right", no_wrap=not one.wraps, overflow="fold"
+            )
+        for row, after in zip(self._rows, [*self._rows[1:], None], strict=True):
+            ends = after is not None and self._section(after) != self._section(row)
+            table.add_row(
+                *(one.cell(row) for one in columns), end_section=ends, style=self._style(row) or None
+            )
+        return table
+
+    def _measure(self, console: Console, columns: Sequence[Column[Row]]) -> Measurement:
+        """The least width at which nothing but prose is broken, and the width at which nothing is."""
+        return Measurement.get(console, console.options.update(max_width=_WIDE), self._table(columns))
+
+
+def marked(is_marked: Callable[[Row], bool]) -> Column[Row]:
+    """A column that marks rows with a star, so that a file shows it, too."""
+    return Column("", lambda row: "*" if is_marked(row) else "", left=True, is_key=True)
