@@ -71,7 +71,7 @@ bool run(const Options& options, const Placement& placement, Job& job) {
                                          [&](double part) { report_progress(done + part, total); });
     budget.note(cases[index], results);
     for (const Result& result : results) {
-      correct = correct && result.correct;
+      correct = correct && result.wrong == 0;
       if (speaks) report_result(cases[index], result);
     }
   }

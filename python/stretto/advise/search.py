@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from stretto._core import algorithms, why_unsupported, needs_segments
+from stretto._core import algorithms, needs_segments, why_unsupported
 from stretto.model.walker import Call, Model, link_seconds
 from stretto.simulate.library_choices import LIBRARIES, LibraryChoice, library_choice
 from stretto.spec.native import NATIVE

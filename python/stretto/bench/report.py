@@ -6,7 +6,7 @@ from __future__ import annotations
 from stretto.bench.files import Outcome, Outputs, run_text
 from stretto.bench.table import notes, results_table
 from stretto.results.runs import summarize
-from stretto.support.console import console_for, print_lines, print_result
+from stretto.support.console import print_lines, print_result
 from stretto.support.errors import WrongResultError
 from stretto.support.units import format_bytes
 
@@ -20,9 +20,7 @@ def report(outcome: Outcome, *, emulated: bool, outputs: Outputs, as_json: bool)
     rows = summarize(run, outcome.bound)
 
     def show() -> None:
-        table = results_table(rows)
-        console = console_for(table)
-        console.print(table)
+        console = results_table(rows).print()
         print_lines(console, notes(run, outcome.bound, emulated))
         remarks = outcome.load.remarks(crowded=False) if outcome.load else []
         if outcome.incomplete:

@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from collections.abc import Callable, Sequence
 
 from stretto.results.runs import BLOCKING, Overlap, Row, Run
 from stretto.spec.collectives import LinkBound
 from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate
+from stretto.support.tables import Column, ResultTable
 from stretto.support.units import (
     format_bandwidth,
     format_bytes,
+    format_percent,
     format_place,
+    format_range,
     format_rate,
     format_seconds,
     seconds_unit,
@@ -25,123 +24,101 @@ from stretto.support.units import (
 )
 
 
-@dataclass(frozen=True)
-class _Column:
-    title: str
-    cell: Callable[[Row], str]
-    justify_right: bool = True
-    shown: bool = True
-
-
-def _interval(estimate: Estimate, unit: float = 1.0) -> str:
-    median, low, high = (
-        three_digits(value / unit) for value in (estimate.median, estimate.low, estimate.high)
-    )
-    return f"{median} [dim]({low}-{high})[/]"
-
-
 def _time(estimate: Estimate) -> str:
-    # All three have the same unit, so that they compare at a glance.
     factor, unit = seconds_unit(estimate.median)
-    return f"{_interval(estimate, factor)} {unit}"
+    return f"{three_digits(estimate.median / factor)} {unit}"
+
+
+def _interval(estimate: Estimate) -> str:
+    # In the unit of the median, so that both compare at a glance.
+    return format_range(estimate.low, estimate.high, seconds_unit(estimate.median)[0])
 
 
 def _chosen(row: Row) -> str:
     return row.series.chosen if row.series.chosen != row.series.spec else ""
 
 
-def _versus_native(row: Row) -> str:
-    return _interval(row.speedup) if row.speedup and row.native is not row.series else ""
+def _is_compared(row: Row) -> bool:
+    return row.speedup is not None and row.native is not row.series
 
 
-def _median_versus_native(row: Row) -> str:
-    return three_digits(row.speedup.median) if row.speedup and row.native is not row.series else ""
+def _case_columns() -> list[Column[Row]]:
+    return [
+        Column("size", lambda row: format_bytes(row.series.bytes) if row.series.bytes else "", is_key=True),
+        Column(
+            "in place",
+            lambda row: ("yes" if row.series.in_place else "no") * bool(row.series.bytes),
+            left=True,
+        ),
+        Column("spec", lambda row: row.series.label, left=True, is_key=True),
+        Column("chosen", _chosen, left=True),
+    ]
 
 
-def _overlap_columns() -> list[_Column]:
+def _overlap_columns() -> list[Column[Row]]:
     def of(cell: Callable[[Overlap], str]) -> Callable[[Row], str]:
         return lambda row: cell(row.overlap) if row.overlap else ""
 
+    def both(estimate: Estimate) -> str:
+        factor, unit = seconds_unit(estimate.median)
+        return f"{estimate.text(factor)} {unit}"
+
     return [
-        _Column("t_pure (95 %)", lambda row: _time(row.seconds)),
-        _Column("t_CPU (95 %)", of(lambda overlap: _time(overlap.computation))),
-        _Column("t_ovrl (95 %)", of(lambda overlap: _time(overlap.overlapped))),
-        _Column("hidden (95 %)", of(lambda overlap: f"{_interval(overlap.hidden, 0.01)} %")),
+        Column("t_pure (95 %)", lambda row: both(row.seconds)),
+        Column("t_CPU (95 %)", of(lambda overlap: both(overlap.computation))),
+        Column("t_ovrl (95 %)", of(lambda overlap: both(overlap.overlapped))),
+        Column("hidden (95 %)", of(lambda overlap: f"{overlap.hidden.text(0.01)} %")),
     ]
 
 
-def _columns(rows: list[Row]) -> list[_Column]:
-    return [
-        *_case_columns(rows),
-        *(_overlap_columns() if any(row.overlap for row in rows) else _speed_columns(rows)),
-    ]
-
-
-def _have_bytes(rows: list[Row]) -> bool:
-    """Whether there are messages; a barrier has none."""
-    return any(row.series.bytes for row in rows)
-
-
-def _case_columns(rows: list[Row]) -> list[_Column]:
-    return [
-        _Column("size", lambda row: format_bytes(row.series.bytes), shown=_have_bytes(rows)),
-        _Column(
-            "in place",
-            lambda row: "yes" if row.series.in_place else "no",
-            justify_right=False,
-            shown=_have_bytes(rows),
-        ),
-        _Column("spec", lambda row: row.series.label, justify_right=False),
-        _Column(
-            "chosen",
-            _chosen,
-            justify_right=False,
-            shown=any(map(_chosen, rows)),
-        ),
-    ]
-
-
-def _speed_columns(rows: list[Row]) -> list[_Column]:
+def _speed_columns(rows: Sequence[Row]) -> list[Column[Row]]:
     # In virtual time each call is made once, so there are no intervals.
-    scatters = any(len(row.series.seconds) > 1 for row in rows)
-    interval = " (95 %)" if scatters else ""
-    time = _time if scatters else lambda estimate: format_seconds(estimate.median)
-    versus = _versus_native if scatters else _median_versus_native
+    if all(len(row.series.seconds) == 1 for row in rows):
+        return [
+            Column("time", lambda row: _time(row.seconds)),
+            _BANDWIDTH,
+            Column("speedup", lambda row: three_digits(row.speedup.median) if _is_compared(row) else ""),
+            _OF_BOUND,
+        ]
     return [
-        _Column(f"time{interval}", lambda row: time(row.seconds)),
-        _Column("MB/s", lambda row: format_bandwidth(row.bandwidth.median), shown=_have_bytes(rows)),
-        _Column(
-            f"speedup{interval}",
-            versus,
-            shown=any(map(versus, rows)),
-        ),
-        _Column(
-            "of bound",
-            lambda row: "" if row.bound_share is None else f"{100 * row.bound_share:.1f} %",
-            shown=any(row.bound_share is not None for row in rows),
-        ),
+        Column("time", lambda row: _time(row.seconds)),
+        Column("95 %", lambda row: _interval(row.seconds), detail=3),
+        Column("min", lambda row: _seconds(row.extremes.min), detail=6),
+        Column("p99", lambda row: _seconds(row.extremes.p99), detail=5),
+        Column("max", lambda row: _seconds(row.extremes.max), detail=6),
+        _BANDWIDTH,
+        Column("bus MB/s", lambda row: _megabytes(row.bus_bandwidth), detail=4),
+        Column("speedup (95 %)", lambda row: row.speedup.text() if _is_compared(row) else ""),
+        _OF_BOUND,
+        Column("wrong", lambda row: str(row.series.wrong), detail=2),
     ]
 
 
-def results_table(rows: list[Row]) -> Table:
+def _seconds(value: float | None) -> str:
+    return "" if value is None else format_seconds(value)
+
+
+def _megabytes(value: float | None) -> str:
+    return "" if value is None else format_bandwidth(value)
+
+
+_BANDWIDTH = Column[Row](
+    "MB/s", lambda row: format_bandwidth(row.bandwidth.median) if row.series.bytes else "", detail=1
+)
+_OF_BOUND = Column[Row](
+    "of bound", lambda row: "" if row.bound_share is None else format_percent(row.bound_share, 1), detail=1
+)
+
+
+def results_table(rows: Sequence[Row]) -> ResultTable[Row]:
     """The table, with a line for each size, place, spec and form."""
-    columns = [column for column in _columns(rows) if column.shown]
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(
-            column.title,
-            justify="right" if column.justify_right else "left",
-            no_wrap=column.title not in ("spec", "chosen"),
-            overflow="fold",
-        )
-    for row, after in zip(rows, [*rows[1:], None], strict=True):
-        case = (row.series.bytes, row.series.in_place)
-        table.add_row(
-            *(column.cell(row) for column in columns),
-            end_section=after is not None and (after.series.bytes, after.series.in_place) != case,
-            style=None if row.series.correct else "bold red",
-        )
-    return table
+    overlaps = any(row.overlap for row in rows)
+    return ResultTable(
+        [*_case_columns(), *(_overlap_columns() if overlaps else _speed_columns(rows))],
+        rows,
+        section=lambda row: (row.series.bytes, row.series.in_place),
+        style=lambda row: "" if row.series.correct else "bold red",
+    )
 
 
 def _call(run: Run) -> str:
@@ -158,6 +135,7 @@ def _speed_note(run: Run) -> str:
     parts = []
     if run.collective.has_message:
         parts.append(f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time")
+        parts.append("bus MB/s: as nccl-tests have it, by what each rank must send")
     first = next((series.label for series in run.series if series.spec == NATIVE), None)
     if first is not None:
         parts.append(f"speedup: how many times faster than {first}")

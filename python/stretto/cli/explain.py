@@ -13,22 +13,32 @@ import typer
 from stretto import _core
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson
-from stretto.model.fabric_file import find_fabric
+from stretto.model.fabric_file import LATEST, fabric_paths, find_fabric
 from stretto.model.walker import Call, Model, load_machine
 from stretto.predict.explanation import explain_call, explained_topology, explanation_json, usual_source
 from stretto.predict.explanation_output import print_explanation
 from stretto.predict.measured import read_measured
+from stretto.predict.overview import look_over, overview_json, print_overview
 from stretto.predict.rule import print_rule, rule_json
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology
 from stretto.support.console import print_result
+from stretto.support.errors import StrettoError
 from stretto.support.units import parse_bytes
 
 
 def explain(
-    collective: Annotated[str, typer.Argument(help=f"One of {', '.join(_core.collectives())}")] = "allreduce",
-    size: Annotated[str, typer.Option("--bytes", help="Size of the message: 16MiB")] = "16MiB",
+    collective: Annotated[
+        str | None,
+        typer.Argument(help=f"One of {', '.join(_core.collectives())}. Default: all.", show_default=False),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--bytes", metavar="SIZE", help="Show one call with its candidates and their times: 16MiB"
+        ),
+    ] = None,
     nodes: ModelNodes = None,
     ppn: ModelPpn = None,
     topology: Topology = None,
@@ -72,11 +82,29 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show.")] = 12,
     as_json: AsJson = False,
 ) -> None:
-    """Show which spec a call uses and why, with predicted and measured times and the bound by the links."""
+    """Show which specs a job uses: one table of all sizes; with --bytes, one call with all candidates.
+
+    The candidates have predicted and measured times, and the bound by the links.
+    """
     if rule:
         print_result(as_json, lambda: rule_json(sys.argv), print_rule)
         return
-    check_collective(collective)
+    if collective is not None:
+        check_collective(collective)
+    if size is None:
+        if machine or measured:
+            raise StrettoError("--machine and --measured are for one call: give --bytes, too")
+        known = find_fabric(fabric or LATEST, os.environ) if fabric or fabric_paths(os.environ) else None
+        if fabric is None and known and mpi not in (None, known.family):
+            known = None
+        if known is None and (nodes, ppn, topology) == (None, None, None):
+            nodes, ppn = 1, max(2, len(os.sched_getaffinity(0)))
+        where = explained_topology(topology, nodes, ppn, known, None)
+        family = mpi or (known.family if known else "openmpi")
+        overview = look_over([collective] if collective else _core.collectives(), where, table, family, known)
+        print_result(as_json, lambda: overview_json(overview, sys.argv), lambda: print_overview(overview))
+        return
+    collective = collective or "allreduce"
     its_bytes = parse_bytes(size) if COLLECTIVES[collective].has_message else 0
     machine, fabric = usual_source(machine, fabric, os.environ)
     known = find_fabric(fabric, os.environ) if fabric else None

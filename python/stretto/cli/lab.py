@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.program import ProgramCommand, program_of
+from stretto.cli.program import Command, ProgramCommand, program_of
 from stretto.cli.result_options import AsJson
 from stretto.lab import commands
 from stretto.lab.cluster import DEFAULT_NAME
@@ -26,7 +26,7 @@ lab = typer.Typer(
 Name = Annotated[str, typer.Option("--name", "--lab-name", help="Which lab: stretto, or stretto-WORD.")]
 
 
-@lab.command()
+@lab.command(cls=Command)
 def up(
     nodes: Annotated[int | None, typer.Option(help="Number of nodes. Default: 8.")] = None,
     rate: Annotated[
@@ -47,7 +47,7 @@ def up(
     commands.up(name, Links.parse(nodes, rate, rates, racks, uplink, connection))
 
 
-@lab.command("set")
+@lab.command("set", cls=Command)
 def change(
     rate: Annotated[str | None, typer.Option(help="The new rate of the links, or unlimited.")] = None,
     node: Annotated[
@@ -60,13 +60,13 @@ def change(
     commands.change(name, rate, node or (), uplink)
 
 
-@lab.command()
+@lab.command(cls=Command)
 def down(name: Name = DEFAULT_NAME) -> None:
     """Remove the cluster, and end all processes in it."""
     commands.down(name)
 
 
-@lab.command()
+@lab.command(cls=Command)
 def status(as_json: AsJson = False) -> None:
     """Show the labs that are up, and how many processes run in them."""
     commands.status(as_json)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from stretto.cli.program import OneLineErrors
+from stretto.cli.program import Command, OneLineErrors, without_types
 from stretto.support.errors import StrettoError
 from stretto.support.extras import require
 
@@ -20,41 +20,51 @@ from stretto.support.extras import require
 class _Line:
     """A command in the list of all. Its module, and what the module calls it, have its name."""
 
+    group: str
+    """What it is for: the heading above it."""
     about: str
     """The beginning of what its own help says."""
     tools: tuple[str, ...] = ()
     """The packages of the extra `tools` that it cannot do without."""
 
 
+_USE, _MEASURE, _UNDERSTAND, _RESEARCH = "Use", "Measure", "Understand", "Research"
+
 _COMMANDS = {
-    "run": _Line("Run an MPI program with Stretto under it."),
-    "exec": _Line("Become an MPI program with Stretto under it, behind a launcher."),
-    "lib": _Line("Print the path of the shared object to preload."),
-    "config": _Line("Print how to link."),
-    "doctor": _Line("Check the installation: what is there, what is missing, and how to get it."),
-    "man": _Line("Print the manual page."),
-    "lab": _Line("An emulated cluster on this machine (needs root)."),
-    "bench": _Line("Measure a collective by several specs, interleaved in one run, and check every result."),
-    "trace": _Line("Merge the traces of all ranks; list slow collectives."),
-    "profile": _Line("Run an MPI program and profile its collectives.", ("pydantic",)),
-    "study": _Line("Compare the MPI default, BEST, pipelined calls and Stretto.", ("matplotlib", "pydantic")),
-    "report": _Line("Make one self-contained HTML page.", ("jinja2", "plotly", "pydantic")),
-    "train": _Line("Train a network data-parallel, by the MPI default and others in turns."),
-    "algorithms": _Line("List the algorithms."),
-    "verify": _Line("Prove that algorithms are correct."),
-    "show": _Line("Draw the schedule of an algorithm as a space-time diagram."),
-    "advise": _Line("Find the fastest spec for each message size on a planned cluster."),
-    "predict": _Line("Predict collectives on a machine.", ("pydantic",)),
-    "tune": _Line("Measure which spec is fastest at which size."),
-    "export": _Line("Write settings for the MPI library itself."),
-    "explain": _Line("Show which spec a call uses and why."),
-    "calibrate": _Line(
-        "Measure latencies, bandwidths, limits and arithmetic of a cluster.", ("numpy", "scipy")
+    "run": _Line(_USE, "Run a program with Stretto under it."),
+    "exec": _Line(_USE, "Become an MPI program with Stretto under it, behind a launcher."),
+    "doctor": _Line(_USE, "Check the installation: what is there, what is missing, and how to get it."),
+    "export": _Line(_USE, "Write settings for the MPI library itself."),
+    "lib": _Line(_USE, "Print the path of the shared object to preload."),
+    "config": _Line(_USE, "Print how to link."),
+    "man": _Line(_USE, "Print the manual page."),
+    "tune": _Line(_MEASURE, "Measure which spec is fastest at which size."),
+    "bench": _Line(
+        _MEASURE, "Measure a collective by several specs, interleaved in one run, and check every result."
     ),
-    "simulate": _Line("Simulate collectives on a cluster."),
-    "replay": _Line("Replay a training by Horovod's logic on a simulated cluster.", ("pydantic",)),
-    "reproduce": _Line("Reproduce the papers' figures.", ("matplotlib", "pydantic")),
-    "regret": _Line("Compare Stretto's default with the MPI default and the best known spec.", ("pydantic",)),
+    "profile": _Line(_MEASURE, "Run an MPI program and profile its collectives.", ("pydantic",)),
+    "trace": _Line(_MEASURE, "Merge the traces of all ranks; list slow collectives."),
+    "calibrate": _Line(
+        _MEASURE, "Measure latencies, bandwidths, limits and arithmetic of a cluster.", ("numpy", "scipy")
+    ),
+    "lab": _Line(_MEASURE, "An emulated cluster on this machine (needs root)."),
+    "explain": _Line(_UNDERSTAND, "Show which specs a job uses and why."),
+    "algorithms": _Line(_UNDERSTAND, "List the algorithms."),
+    "show": _Line(_UNDERSTAND, "Draw the schedule of an algorithm as a space-time diagram."),
+    "verify": _Line(_UNDERSTAND, "Prove that algorithms are correct."),
+    "report": _Line(_UNDERSTAND, "Make one self-contained HTML page.", ("jinja2", "plotly", "pydantic")),
+    "predict": _Line(_RESEARCH, "Predict collectives on a machine.", ("pydantic",)),
+    "advise": _Line(_RESEARCH, "Find the fastest spec for each message size on a planned cluster."),
+    "simulate": _Line(_RESEARCH, "Simulate collectives on a cluster."),
+    "study": _Line(
+        _RESEARCH, "Compare the MPI default, BEST, pipelined calls and Stretto.", ("matplotlib", "pydantic")
+    ),
+    "train": _Line(_RESEARCH, "Train a network data-parallel, by the MPI default and others in turns."),
+    "replay": _Line(_RESEARCH, "Replay a training by Horovod's logic on a simulated cluster.", ("pydantic",)),
+    "regret": _Line(
+        _RESEARCH, "Compare Stretto's default with the MPI default and the best known spec.", ("pydantic",)
+    ),
+    "reproduce": _Line(_RESEARCH, "Reproduce the papers' figures.", ("matplotlib", "pydantic")),
 }
 
 
@@ -64,7 +74,7 @@ class Commands(OneLineErrors):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name, line in _COMMANDS.items():
-            self.add_command(TyperCommand(name, help=line.about))
+            self.add_command(TyperCommand(name, help=line.about, rich_help_panel=line.group))
 
     def get_params(self, ctx: Any) -> Any:
         """The options before the command's name."""
@@ -73,7 +83,7 @@ class Commands(OneLineErrors):
         for option in options:
             if getattr(option, "is_flag", False) and option.default is None:
                 option.default = False
-        return options
+        return without_types(options)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The name of the command, the command, and its arguments."""
@@ -97,7 +107,7 @@ class Commands(OneLineErrors):
         if isinstance(command, typer.Typer):
             return get_command(command)
         alone = typer.Typer(add_completion=False)
-        alone.command(name, cls=getattr(module, "COMMAND_CLASS", None))(command)
+        alone.command(name, cls=getattr(module, "COMMAND_CLASS", Command))(command)
         return get_command(alone)
 
     def _complaint(self, name: str, reason: str) -> TyperCommand:

@@ -16,7 +16,15 @@ from stretto.support.interruption import exit_by_signal
 _KEY = "stretto.program"
 
 
-class ProgramCommand(TyperCommand):
+class Command(TyperCommand):
+    """A command whose help shows flags by their names alone."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """All parameters, the option --help among them."""
+        return without_types(super().get_params(ctx))
+
+
+class ProgramCommand(Command):
     """A command whose arguments after `--` are another program's command line."""
 
     program_needed = True
@@ -98,6 +106,14 @@ class LauncherCommand(ProgramCommand):
 
     program_needed = False
     program_usage = "[-- LAUNCHER [OPTIONS]]"
+
+
+def without_types(parameters: Any) -> Any:
+    """The parameters, of which flags have no type: Typer would show `<bool>` beside their names."""
+    for one in parameters:
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+    return parameters
 
 
 def command_in(group: Any, name: str) -> Any:

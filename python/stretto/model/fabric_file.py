@@ -83,12 +83,17 @@ class FabricFile:
 
     @property
     def speed_text(self) -> str:
-        """The same with what was measured between nodes, in plain units."""
+        """When it was measured, with the latency and the bandwidth between nodes, in plain units."""
         link = self.link
         if link is None:
             return self.measured_text
         bandwidth = f"{format_bandwidth(link.bandwidth)} MB/s"
         return f"{self.measured_text}: latency {format_seconds(link.latency)}, bandwidth {bandwidth}"
+
+    @property
+    def network_text(self) -> str:
+        """Which network it is, what was measured, and where that is kept."""
+        return f"network: {self.fabric.mpi}, hosts {self.fabric.hosts}, {self.speed_text} ({self.path})"
 
     @property
     def connections_text(self) -> str:

@@ -16,8 +16,8 @@ from stretto._core import (
     Topology,
     algorithms,
     is_never_cut,
-    why_unsupported,
     parse_spec,
+    why_unsupported,
 )
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.topologies import parse_topology

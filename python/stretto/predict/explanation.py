@@ -158,13 +158,13 @@ def explain_call(
 
     `family`: whose table is at the default place, if no file is given.
     """
-    shares_memory = os.environ.get("STRETTO_SHM") != "0"
+    shares_memory = _shares_memory()
     if not shares_memory:
         model = Model(model.machine.without_shared_memory())
     tuned = look_up(call, table, family)
     claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
     has_library = family != SOCKETS
-    in_force = _find_in_force(call, tuned, claims, shares_memory, has_library)
+    in_force = find_in_force(call, tuned, claims, has_library=has_library)
     specs = [in_force.spec, *(one.spec for one in claims if one.spec is not None)]
     ranked = _rank(call, model, specs, measured)
     if not has_library:
@@ -224,20 +224,24 @@ def _rule_inside(collective: str, topology: _core.Topology, has_library: bool) -
     return [f"the rule inside a node: {', '.join(texts)}"]
 
 
-def _find_in_force(
-    call: Call, tuned: Tuned, claims: Sequence[Claim], shares_memory: bool, has_library: bool
-) -> InForce:
+def find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim], *, has_library: bool) -> InForce:
+    """The spec that a job in this environment uses for a call; without claims, by the table or the rule."""
     for claim in claims:
         if claim.decides and claim.spec is not None:
             return InForce(claim.spec, claim.reason, claim.source, claim.row)
     if tuned.spec is not None:
         return InForce(tuned.spec, tuned.reason, "table")
     topology = parse_topology(call.topology)
+    shares_memory = _shares_memory()
     spec = _core.choose(
         call.collective, call.bytes, topology, shares_memory=shares_memory, has_library=has_library
     )
     row = find_row(call, topology, shares_memory=shares_memory, has_library=has_library)
     return InForce(spec, f"the built-in rule; {tuned.reason}", "rule", row)
+
+
+def _shares_memory() -> bool:
+    return os.environ.get("STRETTO_SHM") != "0"
 
 
 def _rank(call: Call, model: Model, in_question: Sequence[str], measured: Measured) -> list[Candidate]:

@@ -4,68 +4,99 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rich.table import Table
-
-from stretto.model.fabric_file import FabricFile
 from stretto.predict.choices import Claim
-from stretto.predict.explanation import Explanation
+from stretto.predict.explanation import Candidate, Explanation
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
-from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, format_place, format_seconds
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable, marked
+from stretto.support.units import format_bytes, format_percent, format_place, format_seconds
 
 _PARTS = ("latency", "wire", "reduction", "overhead", "waiting")
 
 
+@dataclass(frozen=True)
+class _Line:
+    """Candidates that the figures cannot tell apart."""
+
+    first: Candidate
+    others: list[Candidate]
+
+
 def print_explanation(explanation: Explanation, top: int) -> None:
-    """Print the first `top` candidates, and in any case the spec in force and `native`."""
-    call, in_force, ranked = explanation.call, explanation.in_force, explanation.candidates
-    topology = parse_topology(call.topology)
-    bound = explanation.bound
-    shown = ranked[:top]
-    shown += [one for one in ranked[top:] if one.spec in (in_force.spec, NATIVE)]
-    has_measured = any(one.measured for one in shown)
-    title = (
-        f"{call.collective} of {format_bytes(call.bytes)}, {format_place(topology.ranks, topology.nodes)}"
-        f" ({explanation.model.machine.name})"
-    )
-    table = Table(title=title, title_justify="left")
-    headers = ["spec", "predicted", *(["measured"] if has_measured else []), "of bound", *_PARTS]
-    for header in headers:
-        table.add_column(header, justify="left" if header == "spec" else "right")
-    for one in shown:
-        cells = [one.spec, format_seconds(one.predicted)]
-        if has_measured:
-            cells.append(format_seconds(one.measured) if one.measured else "")
-        cells.append(f"{100 * bound / (one.measured or one.predicted):.0f} %" if bound else "")
-        cells += [_share(one.parts[part], one.predicted) for part in _PARTS]
-        table.add_row(*cells, style="bold" if one.spec == in_force.spec else "")
-    console = console_for(table)
-    console.print(table)
+    """Print the first `top` lines of candidates, and in any case the spec in force and `native`."""
+    in_force, bound = explanation.in_force, explanation.bound
+    lines = _alike(explanation.candidates, in_force.spec)
+    shown = [one for at, one in enumerate(lines) if at < top or one.first.spec in (in_force.spec, NATIVE)]
+    console = _candidates_table(explanation, shown).print()
     if explanation.fabric:
-        claims = _table_of_claims(explanation.claims)
-        console = console_for(claims)
-        console.print(claims)
-    lines = [f"in force (bold): {in_force.spec}, by {in_force.reason}"]
+        _claims_table(explanation.claims).print(console)
+    notes = [f"*: in force: {in_force.spec}, by {in_force.reason}"]
     if in_force.row:
-        lines.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")
+        notes.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")
     if any(one.is_compared for one in explanation.claims):
-        lines.append("a job's first calls compare it with the MPI default, and the fastest stays")
+        notes.append("a job's first calls compare it with the MPI default, and the fastest stays")
     if explanation.fabric:
-        lines += [_network(explanation.fabric), *filter(None, [explanation.fabric.busy_text])]
+        notes += [explanation.fabric.network_text, *filter(None, [explanation.fabric.busy_text])]
     else:
         if explanation.modelled:
-            lines.append(_modelled(explanation))
-        lines.append("jobs also use what they have found out about their network: add --fabric latest")
-    lines += explanation.inside
-    lines += explanation.between
+            notes.append(_modelled(explanation))
+        notes.append("jobs also use what they have found out about their network: add --fabric latest")
+    notes += explanation.inside
+    notes += explanation.between
     if bound:
-        lines.append(f"bound: the links need {format_seconds(bound)}, whatever the algorithm")
-    lines.append(explanation.verdict)
+        notes.append(f"bound: the links need {format_seconds(bound)}, whatever the algorithm")
+    notes.append(explanation.verdict)
     native = "; native: the best textbook algorithm" if explanation.has_library else ""
-    lines.append(f"parts: what the predicted critical path consists of{native}")
-    print_lines(console, lines, style="")
+    if any(line.others for line in shown):
+        notes.append("alike: how many further specs the figures cannot tell from it (--json has them all)")
+    notes.append(f"parts: what the predicted critical path consists of{native}")
+    print_lines(console, notes, style="")
+
+
+def _candidates_table(explanation: Explanation, shown: Sequence[_Line]) -> ResultTable[_Line]:
+    call, bound = explanation.call, explanation.bound
+    topology = parse_topology(call.topology)
+    place = format_place(topology.ranks, topology.nodes)
+
+    def of_bound(one: Candidate) -> str:
+        return format_percent(bound / (one.measured or one.predicted)) if bound else ""
+
+    return ResultTable(
+        [
+            marked(lambda line: line.first.spec == explanation.in_force.spec),
+            Column("spec", lambda line: line.first.spec, left=True, is_key=True),
+            Column("predicted", lambda line: format_seconds(line.first.predicted)),
+            Column("measured", lambda line: _measured(line.first)),
+            Column("of bound", lambda line: of_bound(line.first)),
+            Column("alike", lambda line: f"+{len(line.others)}" if line.others else ""),
+            *(_part_column(part) for part in _PARTS),
+        ],
+        shown,
+        title=f"{call.collective} of {format_bytes(call.bytes)}, {place} ({explanation.model.machine.name})",
+        style=lambda line: "bold" if line.first.spec == explanation.in_force.spec else "",
+    )
+
+
+def _measured(one: Candidate) -> str:
+    return format_seconds(one.measured) if one.measured else ""
+
+
+def _part_column(part: str) -> Column[_Line]:
+    return Column(part, lambda line: _share(line.first.parts[part], line.first.predicted), detail=1)
+
+
+def _alike(ranked: Sequence[Candidate], in_force: str) -> list[_Line]:
+    """The candidates, those in one line that look the same; `native` and the spec in force stay alone."""
+    groups: dict[object, list[Candidate]] = {}
+    for one in ranked:
+        parts = tuple(_share(one.parts[part], one.predicted) for part in _PARTS)
+        figures = (format_seconds(one.predicted), parts)
+        is_alone = one.measured or one.spec in (in_force, NATIVE)
+        groups.setdefault(one.spec if is_alone else figures, []).append(one)
+    return [_Line(first, others) for first, *others in groups.values()]
 
 
 def _modelled(explanation: Explanation) -> str:
@@ -75,22 +106,26 @@ def _modelled(explanation: Explanation) -> str:
     return f"a job that measures such a network compares these with the MPI default: {', '.join(specs)}"
 
 
-def _network(fabric: FabricFile) -> str:
-    known = fabric.fabric
-    return f"network: {known.mpi}, hosts {known.hosts}, {fabric.speed_text} ({fabric.path})"
-
-
-def _table_of_claims(claims: Sequence[Claim]) -> Table:
+def _claims_table(claims: Sequence[Claim]) -> ResultTable[Claim]:
     """Whose choice the call is; the first line with a spec decides."""
-    table = Table(title="whose choice it is in a job", title_justify="left")
-    for header in ("choice", "spec", "why"):
-        table.add_column(header)
-    for one in claims:
-        why = f"{one.reason}: {one.row}" if one.row else one.reason
-        table.add_row(one.source, one.spec or "", why, style="bold" if one.decides else "")
-    return table
+    return ResultTable(
+        [
+            marked(lambda one: one.decides),
+            Column("choice", lambda one: one.source, left=True, is_key=True),
+            Column("spec", lambda one: one.spec or "", left=True, is_key=True),
+            Column(
+                "why",
+                lambda one: f"{one.reason}: {one.row}" if one.row else one.reason,
+                left=True,
+                wraps=True,
+            ),
+        ],
+        claims,
+        title="whose choice it is in a job",
+        style=lambda one: "bold" if one.decides else "",
+    )
 
 
 def _share(part: float, whole: float) -> str:
     """A part in percent; empty if it rounds to nothing."""
-    return f"{100 * part / whole:.0f} %" if whole > 0 and part > 0.005 * whole else ""
+    return format_percent(part / whole) if whole > 0 and part > 0.005 * whole else ""

@@ -31,6 +31,7 @@ class _Result(Part):
     form: Form
     chosen: str
     correct: bool
+    wrong: int = 0
     inner: int
     with_barrier: bool
     seconds: Annotated[list[Seconds], Field(min_length=1)]
@@ -50,6 +51,7 @@ class _Result(Part):
             self.form,
             overlap.computation_seconds if overlap else [],
             overlap.overlapped_seconds if overlap else [],
+            self.wrong,
         )
 
 

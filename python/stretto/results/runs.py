@@ -7,8 +7,8 @@ import csv
 import json
 import os
 import platform
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,6 +30,7 @@ FORMAT = "stretto-bench"
 """Of the file that keeps a run."""
 BLOCKING = "blocking"
 NON_BLOCKING = "non-blocking"
+_PERCENT = 100
 FORMS = (BLOCKING, NON_BLOCKING, "persistent")
 
 
@@ -52,6 +53,8 @@ class Series:
     """Seconds of a computation alone, if overlap was measured."""
     overlapped: list[float] = field(default_factory=list)
     """Seconds of the call with that computation between its start and its end."""
+    wrong: int = 0
+    """Samples whose result was wrong on some rank."""
     mockup: str = ""
     """The calls that replaced the collective, such as `reduce+bcast`; empty for the collective itself."""
 
@@ -123,13 +126,34 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True)
+class Extremes:
+    """Seconds of the fastest and the slowest samples."""
+
+    min: float
+    max: float
+    p99: float | None
+    """Only one in a hundred samples is slower; None if there are fewer than a hundred."""
+
+    @classmethod
+    def of(cls, samples: Sequence[float]) -> Extremes:
+        """The extremes of some samples."""
+        ascending = sorted(samples)
+        count = len(ascending)
+        p99 = ascending[-(-99 * count // 100) - 1] if count >= _PERCENT else None
+        return cls(ascending[0], ascending[-1], p99)
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """The figures of one series."""
 
     series: Series
     seconds: Estimate
+    extremes: Extremes
     bandwidth: Estimate
     """Algorithm bandwidth: message bytes per second."""
+    bus_bandwidth: float | None
+    """Bytes that each rank sends in a second, at least, as nccl-tests have it; None if that is not known."""
     native: Series | None
     """The MPI default's series that it is compared to."""
     speedup: Estimate | None
@@ -193,7 +217,9 @@ def summarize(run: Run, bound: LinkBound | None) -> list[Row]:
             Row(
                 series,
                 seconds,
+                Extremes.of(series.seconds),
                 seconds.map_decreasing(lambda value, size=size: size / value),  # type: ignore[misc]
+                _bus_bandwidth(run, size / seconds.median),
                 native,
                 speedup(native.seconds, series.seconds) if native else None,
                 size / seconds.median / limit if limit else None,
@@ -201,6 +227,12 @@ def summarize(run: Run, bound: LinkBound | None) -> list[Row]:
             )
         )
     return rows
+
+
+def _bus_bandwidth(run: Run, bandwidth: float) -> float | None:
+    if run.skew is not None or not run.collective.has_message:
+        return None
+    return bandwidth * run.collective.bus_factor(run.ranks)
 
 
 def _overlap(series: Series) -> Overlap:
@@ -279,10 +311,13 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
                 "form": row.series.form,
                 "chosen": row.series.chosen,
                 "correct": row.series.correct,
+                "wrong": row.series.wrong,
                 "inner": row.series.inner,
                 "with_barrier": row.series.with_barrier,
                 "time": _estimate_json(row.seconds),
                 "bandwidth": _estimate_json(row.bandwidth),
+                "bus_bandwidth": row.bus_bandwidth,
+                "extremes": asdict(row.extremes),
                 "speedup": _estimate_json(row.speedup),
                 "bound_bandwidth": bound.bandwidth(row.series.bytes) if bound else None,
                 "bound_share": row.bound_share,
@@ -295,8 +330,9 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
 
 
 _CSV_COLUMNS = (
-    "collective", "bytes", "in_place", "spec", "form", "chosen", "correct", "repetitions", "inner",
-    "seconds", "seconds_low", "seconds_high", "bandwidth_mb_s",
+    "collective", "bytes", "in_place", "spec", "form", "chosen", "correct", "wrong", "repetitions", "inner",
+    "seconds", "seconds_low", "seconds_high", "seconds_min", "seconds_max", "seconds_p99",
+    "bandwidth_mb_s", "bus_bandwidth_mb_s",
     "speedup", "speedup_low", "speedup_high", "bound_share",
     "computation_seconds", "overlapped_seconds", "hidden", "hidden_low", "hidden_high",
 )  # fmt: skip
@@ -320,9 +356,12 @@ def write_csv(run: Run, rows: list[Row], file: TextIO) -> None:
                 run.collective.name,
                 series.bytes, "yes" if series.in_place else "no", series.spec, series.form,
                 series.chosen,
-                "yes" if series.correct else "no", len(series.seconds), series.inner,
+                "yes" if series.correct else "no", series.wrong, len(series.seconds), series.inner,
                 f"{row.seconds.median:.9g}", f"{row.seconds.low:.9g}", f"{row.seconds.high:.9g}",
+                f"{row.extremes.min:.9g}", f"{row.extremes.max:.9g}",
+                "" if row.extremes.p99 is None else f"{row.extremes.p99:.9g}",
                 f"{row.bandwidth.median / 1e6:.6g}",
+                "" if row.bus_bandwidth is None else f"{row.bus_bandwidth / 1e6:.6g}",
                 *_cells(row.speedup),
                 "" if row.bound_share is None else f"{row.bound_share:.4f}",
                 f"{overlap.computation.median:.9g}" if overlap else "",

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stretto._core import Machine, algorithms, build, closed_forms, why_unsupported, parse_spec
+from stretto._core import Machine, algorithms, build, closed_forms, parse_spec, why_unsupported
 from stretto.model.machine_file import MachineFile, Protocol, file_text, read_machine_file
 from stretto.model.walker import Call, Model, machine_text
 from stretto.simulate.jobs import Job, run_jobs

@@ -66,9 +66,7 @@ def print_run(
     platform: Platform, run: Run, rows: Sequence[Row], bound: LinkBound | None, *, arithmetic: bool
 ) -> None:
     """Print the table of `stretto bench`, and what a simulation leaves out."""
-    table = results_table(list(rows))
-    console = console_for(table)
-    console.print(table)
+    console = results_table(rows).print()
     lines = [
         f"platform {platform.name}: {platform.description}",
         *notes(run, bound, emulated=True),

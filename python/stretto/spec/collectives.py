@@ -45,6 +45,12 @@ class Collective:
         """Whether there is a message, which has a size."""
         return self.message != ""
 
+    def bus_factor(self, ranks: int) -> float:
+        """The least part of a message that a rank sends: nccl-tests' bus by algorithm bandwidth."""
+        if self.name == "allreduce":
+            return 2 * (ranks - 1) / ranks
+        return 1.0 if self.load is _MESSAGE else (ranks - 1) / ranks
+
     def link_part(self, ppn: list[int]) -> float:
         """The least part of a message that a node's link must carry. `ppn`: the ranks of each node."""
         return self.load.part(ppn)

@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from stretto.support.console import print_lines
 
@@ -33,8 +34,8 @@ class Column(Generic[Row]):
     """Whether its texts are prose, which may continue on the next line."""
     is_key: bool = False
     """Whether it says what the row is about: such a column is always shown."""
-    is_detail: bool = False
-    """Whether it is left out where the terminal is too narrow, the last such column first."""
+    detail: int = 0
+    """Above 0: it is left out where the terminal is too narrow, columns with a higher number first."""
 
 
 class ResultTable(Generic[Row]):
@@ -57,18 +58,21 @@ class ResultTable(Generic[Row]):
         self._constants: list[str] = []
         self._columns = [one for one in columns if self._varies(one)]
 
-    def print(self, console: Console | None = None) -> None:
-        """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs."""
+    def print(self, console: Console | None = None) -> Console:
+        """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs.
+
+        Returns the console, for further lines.
+        """
         console = console or Console()
         shown = list(self._columns)
         left_out: list[str] = []
         if console.is_terminal:
             while self._measure(console, shown).minimum > console.width:
-                details = [one for one in shown if one.is_detail]
-                if not details:
+                least = max(reversed(shown), key=lambda one: one.detail)
+                if not least.detail:
                     break
-                shown.remove(details[-1])
-                left_out.insert(0, details[-1].title)
+                shown.remove(least)
+                left_out.insert(0, least.title)
         needed = self._measure(console, shown)
         if needed.minimum > console.width or not console.is_terminal:
             # Rich would cut cells off; a terminal continues a long line on the next one.
@@ -77,6 +81,7 @@ class ResultTable(Generic[Row]):
         print_lines(console, self._constants)
         if left_out:
             print_lines(console, [f"the terminal is too narrow for: {', '.join(left_out)}"])
+        return console
 
     def _varies(self, column: Column[Row]) -> bool:
         """Whether to show a column; if all rows have the same in it, that is kept for below."""
@@ -96,10 +101,16 @@ class ResultTable(Generic[Row]):
             box=SIMPLE_HEAD,
             header_style="bold",
             pad_edge=False,
+            padding=(0, 1, 0, 0),
         )
         for one in columns:
+            texts = [Text(one.title), *(Text.from_markup(one.cell(row)) for row in self._rows)]
             table.add_column(
-                one.title, justify="left" if one.left else "right", no_wrap=not one.wraps, overflow="fold"
+                one.title,
+                justify="left" if one.left else "right",
+                no_wrap=not one.wraps,
+                overflow="fold",
+                min_width=None if one.wraps else max(text.cell_len for text in texts),
             )
         for row, after in zip(self._rows, [*self._rows[1:], None], strict=True):
             ends = after is not None and self._section(after) != self._section(row)

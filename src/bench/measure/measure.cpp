@@ -252,7 +252,7 @@ class Measurement::Trial {
     const bool right = std::all_of(subject.steps.begin(), subject.steps.end(),
                                    [&](Step& step) { return holds(*step.stage); });
     const auto [seconds, wrong] = largest<2>({local, right ? 0.0 : 1.0});
-    subject.result.correct = subject.result.correct && wrong == 0.0;
+    if (wrong != 0.0) ++subject.result.wrong;
     return seconds / static_cast<double>(inner);
   }
 

@@ -29,7 +29,7 @@ struct Result {
   std::vector<double> computation;  // of a computation alone that should take as long
   std::vector<double> overlapped;   // of both, the computation between start and end
   bool with_barrier = false;        // a barrier after each call is part of its time
-  bool correct = true;              // on all ranks
+  std::size_t wrong = 0;            // samples whose result was wrong on some rank
 };
 
 /// What outlasts a measurement if one job makes several.

@@ -128,7 +128,8 @@ void report_result(const Case& one, const Result& result) {
          {"seconds", result.seconds},
          {"computation", result.computation},
          {"overlapped", result.overlapped},
-         {"correct", result.correct}});
+         {"correct", result.wrong == 0},
+         {"wrong", result.wrong}});
 }
 
 void report_skipped(const Case& one) {

@@ -45,7 +45,7 @@ bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
   if (state.fabric() != nullptr && may_be_kept(traits)) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Form::non_blocking));
-    if (known != nullptr && find_why_unsupported(known->spec, longest_of(traits), state.topology()).empty())
+    if (known != nullptr && why_unsupported(known->spec, longest_of(traits), state.topology()).empty())
       return known->spec;
   }
   const auto race = state.learners().races().find(shortest_of(traits));

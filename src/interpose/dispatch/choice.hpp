@@ -45,6 +45,6 @@ bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Sp
 std::string to_string(const Choice& choice);
 
 /// Returns why a spec cannot serve a call; empty if it can.
-std::string find_why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology);
+std::string why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology);
 
 }  // namespace stretto

@@ -34,7 +34,7 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
   if (decision == nullptr) return nullptr;
   // It must serve every call of the size class.
-  return find_why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision
+  return why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision
                                                                                             : nullptr;
 }
 
@@ -58,7 +58,7 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
     const CallShape shape = shape_of(least, state.topology(), Form::blocking, session.shares_memory);
     const std::vector<Modelled> fastest = find_fastest(
         shape, state.topology(), network->machine, most_modelled,
-        [&](const Spec& one) { return find_why_unsupported(one, longest, state.topology()).empty(); });
+        [&](const Spec& one) { return why_unsupported(one, longest, state.topology()).empty(); });
     // Whole numbers: programs set locales, which write fractions in different ways.
     const Limit& link = network->machine.node;
     const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
@@ -173,7 +173,7 @@ void try_for_late(Learner& learner, const Communicator& state, const CallTraits&
   const Topology& topology = state.topology();
   if (!late || traits.collective != Collective::allreduce || topology.nodes < 3) return;
   const Spec spec = spec_for_late(topology, late->rank);
-  const bool fits = find_why_unsupported(spec, longest_of(traits), topology).empty();
+  const bool fits = why_unsupported(spec, longest_of(traits), topology).empty();
   if (!fits || shortest_of(traits).bytes < least_bytes_for_late) return;
   const double nodes = topology.nodes;
   const double message = late->call_seconds * nodes / (2 * (nodes - 1));

@@ -28,7 +28,7 @@ Spec propose_for_lengths(const Communicator& state, CallTraits traits, double us
   traits.bytes = static_cast<std::size_t>(usual_bytes) / 2;  // what is sent is also received
   const Spec spec =
       choose_for_lengths(shape_of(traits, state.topology(), Form::blocking, session.shares_memory));
-  return find_why_unsupported(spec, traits, state.topology()).empty() ? spec : Spec{};
+  return why_unsupported(spec, traits, state.topology()).empty() ? spec : Spec{};
 }
 
 }  // namespace
