@@ -6,35 +6,38 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from stretto.advise.check import APART, OURS, Check, Checked
 from stretto.advise.search import Advice, OfLibrary
 from stretto.simulate.jobs import LABELS
 from stretto.spec.native import NATIVE
-from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bandwidth, format_bytes, format_place, format_seconds, three_digits
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import (
+    format_bandwidth,
+    format_bytes,
+    format_percent,
+    format_place,
+    format_seconds,
+    three_digits,
+)
+
+_TEXTBOOK = "the best textbook algorithm"
 
 
 def print_advice(title: str, advice: Sequence[Advice], remarks: Sequence[str]) -> None:
     """Print the fastest spec for each size, its gain over each library, and notes."""
-    table = Table(title=title, title_justify="left")
-    for column in ("size", "take", "time", "MB/s", "of bound"):
-        table.add_column(column, justify="left" if column == "take" else "right")
-    for label in LABELS.values():
-        table.add_column(label, justify="right")
-    for one in advice:
-        gains = [_gain_text(one, library) for library in one.libraries]
-        table.add_row(
-            format_bytes(one.bytes),
-            one.spec,
-            format_seconds(one.seconds),
-            format_bandwidth(one.bytes / one.seconds),
-            f"{100 * one.bound / one.seconds:.0f} %" if one.bound else "",
-            *gains,
-        )
-    console = console_for(table)
-    console.print(table)
+    ResultTable(
+        [
+            Column("size", lambda one: format_bytes(one.bytes), is_key=True),
+            Column("take", lambda one: one.spec, left=True, is_key=True),
+            Column("time", lambda one: format_seconds(one.seconds)),
+            Column("MB/s", lambda one: format_bandwidth(one.bytes / one.seconds), detail=2),
+            Column("of bound", _of_bound, detail=1),
+            *(_gain_column(at, label) for at, label in enumerate(LABELS.values())),
+        ],
+        advice,
+        title=title,
+    ).print()
     lines = [
         "numbers: gain over the MPI default of that library; native: its default is as fast or faster",
         "~: an estimate, as Stretto has no algorithm that does exactly what the library does",
@@ -43,12 +46,20 @@ def print_advice(title: str, advice: Sequence[Advice], remarks: Sequence[str]) -
         *_by_simulation(advice),
         *remarks,
     ]
-    print_lines(console, lines)
+    print_lines(lines)
+
+
+def _of_bound(one: Advice) -> str:
+    return format_percent(one.bound / one.seconds) if one.bound else ""
+
+
+def _gain_column(at: int, label: str) -> Column[Advice]:
+    return Column(label, lambda one: _gain_text(one, one.libraries[at]))
 
 
 def _by_simulation(advice: Sequence[Advice]) -> list[str]:
     sizes = ", ".join(format_bytes(one.bytes) for one in advice if one.by_simulation)
-    why = f"there the walker differs from it by {100 * APART:.0f} % or more"
+    why = f"there the walker differs from it by {format_percent(APART)} or more"
     return [f"decided by simulation, among the walker's ten best: {sizes}; {why}"] if sizes else []
 
 
@@ -73,31 +84,35 @@ def _name(item: OfLibrary) -> str:
 
 
 def print_check(check: Check, nodes: int) -> None:
-    """Print a row for each call; rows are yellow where the simulation decided, as the walker differs."""
+    """Print a row for each call; a mark shows where the simulation decided, as the walker differs."""
     where = format_place(check.nodes * check.ppn, check.nodes)
     fewer = f", not {nodes}, which would take too long" if check.nodes != nodes else ""
-    table = Table(title=f"checked by simulation (SimGrid's SMPI), {where}{fewer}", title_justify="left")
-    for column in ("size", "who", "modelled as", "walker", "SMPI", "walker is", "gain", "by SMPI"):
-        table.add_column(column, justify="left" if column in ("who", "modelled as") else "right")
-    for row, after in zip(check.rows, [*check.rows[1:], None], strict=True):
-        table.add_row(
-            format_bytes(row.bytes),
-            LABELS.get(row.who, row.who),
-            row.spec or "the best textbook algorithm",
-            format_seconds(row.walker),
-            format_seconds(row.smpi) if row.smpi is not None else "failed",
-            f"{100 * row.difference:+.1f} %" if row.difference is not None else "",
-            *_gains(row, check),
-            style="yellow" if row.is_apart else "",
-            end_section=after is None or after.bytes != row.bytes,
-        )
-    console = console_for(table)
-    console.print(table)
+    ResultTable(
+        [
+            Column("size", lambda row: format_bytes(row.bytes), is_key=True),
+            Column("who", lambda row: LABELS.get(row.who, row.who), left=True, is_key=True),
+            Column("modelled as", lambda row: row.spec or _TEXTBOOK, left=True, is_key=True),
+            Column("walker", lambda row: format_seconds(row.walker)),
+            Column("SMPI", lambda row: format_seconds(row.smpi) if row.smpi is not None else "failed"),
+            Column("walker is", _difference, detail=1),
+            Column("gain", lambda row: _gains(row, check)[0]),
+            Column("by SMPI", lambda row: _gains(row, check)[1], detail=2),
+        ],
+        check.rows,
+        title=f"checked by simulation (SimGrid's SMPI), {where}{fewer}",
+        section=lambda row: row.bytes,
+        style=lambda row: "yellow" if row.is_apart else "",
+    ).print()
     failed = [row for row in check.rows if row.why]
     print_lines(
-        console,
         (f"{LABELS.get(row.who, row.who)} at {format_bytes(row.bytes)}: {row.why}" for row in failed),
     )
+
+
+def _difference(row: Checked) -> str:
+    if row.difference is None:
+        return ""
+    return f"{100 * row.difference:+.1f} % {'!' if row.is_apart else ' '}"
 
 
 def _gains(row: Checked, check: Check) -> tuple[str, str]:

@@ -20,12 +20,12 @@ def report(outcome: Outcome, *, emulated: bool, outputs: Outputs, as_json: bool)
     rows = summarize(run, outcome.bound)
 
     def show() -> None:
-        console = results_table(rows).print()
-        print_lines(console, notes(run, outcome.bound, emulated))
+        results_table(rows).print()
+        print_lines(notes(run, outcome.bound, emulated))
         remarks = outcome.load.remarks(crowded=False) if outcome.load else []
         if outcome.incomplete:
             remarks = [*remarks, outcome.incomplete]
-        print_lines(console, (f"! {remark}" for remark in remarks), style="yellow")
+        print_lines((f"! {remark}" for remark in remarks), style="yellow")
 
     text = run_text(outcome, rows)
     print_result(as_json, lambda: text, show)

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 
 from stretto.calibrate.session import Calibrated, Progress
 from stretto.calibrate.table import figure_table, protocol_table
-from stretto.support.console import Bar, console_for, print_lines
+from stretto.support.console import Bar, print_lines
 
 
 @contextmanager
@@ -26,12 +26,8 @@ def display_progress() -> Iterator[Progress]:
 def print_machine(calibrated: Calibrated, output: Path) -> None:
     """Print the figures with their errors, the remarks, and where the machine file is."""
     machine = calibrated.machine
-    tables = protocol_table(calibrated.found), figure_table(calibrated.found)
-    console = console_for(*tables)
-    console.print(f"{machine.name}: {machine.description}", style="bold", markup=False, highlight=False)
-    for table in tables:
-        console.print()
-        console.print(table)
-    console.print()
-    print_lines(console, (f"! {remark}" for remark in calibrated.remarks), style="yellow")
-    print_lines(console, [f"written to {output}"])
+    print_lines([f"{machine.name}: {machine.description}"], style="bold")
+    protocol_table(calibrated.found).print()
+    figure_table(calibrated.found).print()
+    print_lines((f"! {remark}" for remark in calibrated.remarks), style="yellow")
+    print_lines([f"written to {output}"])

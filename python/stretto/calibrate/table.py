@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
-
-from rich.table import Table
 
 from stretto.calibrate.fit import Fit
 from stretto.calibrate.limits import LimitFit
 from stretto.calibrate.protocols import ProtocolFit
 from stretto.calibrate.reduction import RateFit
 from stretto.support.robust import Figure
-from stretto.support.units import format_bytes, format_seconds, seconds_unit, three_digits
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_bytes, format_percent, format_seconds, seconds_unit, three_digits
 
 _RATE_UNITS = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 _LIMITS = {
@@ -22,46 +22,54 @@ _LIMITS = {
 }
 
 
-def protocol_table(found: Fit) -> Table:
+@dataclass(frozen=True)
+class _Row:
+    """A protocol of a level."""
+
+    level: str
+    sizes: str
+    fit: ProtocolFit
+
+
+def protocol_table(found: Fit) -> ResultTable[_Row]:
     """A row for each protocol of each level."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("level", "message", "protocol"):
-        table.add_column(name, no_wrap=True)
-    for name in ("latency", "bandwidth", "off by", "duplex", "exchange"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for level, rows in found.levels.items():
-        ends = [f"to {format_bytes(after.protocol.begin - 1)}" for _, after in pairwise(rows)]
-        for index, (row, end) in enumerate(zip(rows, [*ends, "and more"], strict=True)):
-            table.add_row(
-                level if index == 0 else "",
-                f"{format_bytes(row.protocol.begin)} {end}",
-                "rendezvous" if row.protocol.synchronous else "eager",
-                _seconds(Figure(row.protocol.latency, row.latency_error)),
-                _bandwidth(row),
-                f"{100 * row.residual:.1f} %",
-                *(_direction(row, name) for name in ("duplex", "exchange")),
-            )
-    return table
+    rows = []
+    for level, fits in found.levels.items():
+        ends = [f"to {format_bytes(after.protocol.begin - 1)}" for _, after in pairwise(fits)]
+        for fit, end in zip(fits, [*ends, "and more"], strict=True):
+            rows.append(_Row(level, f"{format_bytes(fit.protocol.begin)} {end}", fit))
+    return ResultTable(
+        [
+            Column("level", lambda row: row.level, left=True, is_key=True),
+            Column("message", lambda row: row.sizes, left=True, is_key=True),
+            Column("protocol", _protocol, left=True),
+            Column("latency", lambda row: _seconds(Figure(row.fit.protocol.latency, row.fit.latency_error))),
+            Column("bandwidth", lambda row: _bandwidth(row.fit)),
+            Column("off by", lambda row: format_percent(row.fit.residual, 1), detail=1),
+            Column("duplex", lambda row: _direction(row.fit, "duplex"), detail=2),
+            Column("exchange", lambda row: _direction(row.fit, "exchange"), detail=2),
+        ],
+        rows,
+        section=lambda row: row.level,
+    )
 
 
-def figure_table(found: Fit) -> Table:
+def _protocol(row: _Row) -> str:
+    return "rendezvous" if row.fit.protocol.synchronous else "eager"
+
+
+def figure_table(found: Fit) -> ResultTable[tuple[str, str]]:
     """A row for each of the other figures."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for name, limit in found.limits.items():
-        table.add_row(f"limit: {name}", f"{_limit(limit)} ({_LIMITS[name]})")
+    rows = [(f"limit: {name}", f"{_limit(limit)} ({_LIMITS[name]})") for name, limit in found.limits.items()]
     if found.reduction:
-        table.add_row("reduction", _steps(found.reduction))
+        rows.append(("reduction", _steps(found.reduction)))
     if found.shared:
         shared = found.shared
-        table.add_row(
-            "shared memory",
-            f"latency {_seconds(Figure(shared.latency, shared.latency_error))}, "
-            f"{_seconds(Figure(shared.piece, shared.piece_error))} for an end of a piece",
-        )
-        for name, rates in (("write", shared.write), ("read", shared.read), ("reduce", shared.reduce)):
-            table.add_row(f"  {name}", _steps(rates))
+        latency = _seconds(Figure(shared.latency, shared.latency_error))
+        piece = _seconds(Figure(shared.piece, shared.piece_error))
+        rows.append(("shared memory", f"latency {latency}, {piece} for an end of a piece"))
+        steps = (("write", shared.write), ("read", shared.read), ("reduce", shared.reduce))
+        rows += [(f"  {name}", _steps(rates)) for name, rates in steps]
     if found.engine:
         engine = found.engine
         library = (
@@ -69,13 +77,16 @@ def figure_table(found: Fit) -> Table:
             if engine.library_message
             else ""
         )
-        table.add_row(
-            "engine",
-            f"{_seconds(engine.message)} for an end of a message{library}; "
-            f"{_seconds(engine.round)} for a round; "
-            f"calls are off by {100 * engine.residual:.0f} %",
-        )
-    return table
+        message, per_round = _seconds(engine.message), _seconds(engine.round)
+        text = f"{message} for an end of a message{library}; {per_round} for a round"
+        rows.append(("engine", f"{text}; calls are off by {format_percent(engine.residual)}"))
+    return ResultTable(
+        [
+            Column("figure", lambda row: row[0], left=True, is_key=True),
+            Column("value", lambda row: row[1], left=True, wraps=True, is_key=True),
+        ],
+        rows,
+    )
 
 
 def _steps(rates: list[RateFit]) -> str:

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from stretto.support import paths
-from stretto.support.console import console_for, print_lines
+from stretto.support.console import print_lines
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
 
@@ -138,10 +138,9 @@ def lines_for(place: Place) -> list[Group]:
 
 def print_groups(groups: Sequence[Group]) -> None:
     """Print the lines, with what they do above them as comments."""
-    console = console_for()
     for number, group in enumerate(groups):
-        print_lines(console, ["", f"# {group.use}"] if number else [f"# {group.use}"])
-        print_lines(console, group.lines, style="")
+        print_lines(["", f"# {group.use}"] if number else [f"# {group.use}"])
+        print_lines(group.lines, style="")
 
 
 def groups_json(place: Place, groups: Sequence[Group]) -> str:

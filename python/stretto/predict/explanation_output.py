@@ -30,9 +30,9 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     in_force, bound = explanation.in_force, explanation.bound
     lines = _alike(explanation.candidates, in_force.spec)
     shown = [one for at, one in enumerate(lines) if at < top or one.first.spec in (in_force.spec, NATIVE)]
-    console = _candidates_table(explanation, shown).print()
+    _candidates_table(explanation, shown).print()
     if explanation.fabric:
-        _claims_table(explanation.claims).print(console)
+        _claims_table(explanation.claims).print()
     notes = [f"*: in force: {in_force.spec}, by {in_force.reason}"]
     if in_force.row:
         notes.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")
@@ -53,7 +53,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     if any(line.others for line in shown):
         notes.append("alike: how many further specs the figures cannot tell from it (--json has them all)")
     notes.append(f"parts: what the predicted critical path consists of{native}")
-    print_lines(console, notes, style="")
+    print_lines(notes, style="")
 
 
 def _candidates_table(explanation: Explanation, shown: Sequence[_Line]) -> ResultTable[_Line]:

@@ -4,64 +4,78 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-
-from rich.table import Table
 
 from stretto.plots.runs import plot_predictions
 from stretto.predict.file import median_error, worst
-from stretto.predict.judgement import Judgement
+from stretto.predict.judgement import Choice, Judgement
 from stretto.predict.specs import Predicted, RuleRegret
 from stretto.spec.topologies import parse_topology
-from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bandwidth, format_bytes, format_seconds, three_digits
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable, marked
+from stretto.support.units import (
+    format_bandwidth,
+    format_bytes,
+    format_percent,
+    format_place,
+    format_seconds,
+    three_digits,
+)
+
+_DEVICE = ("on device", "as a whole", "by max")
 
 
 def print_predictions(
     title: str, predictions: Sequence[Predicted], bounds: Mapping[int, float | None], notes: Iterable[str]
 ) -> None:
     """Print the predictions of each size; `bounds`: the least seconds that the links need, by size."""
-    table = Table(title=title, title_justify="left")
+    best = {size: min(one.seconds for one in predictions if one.bytes == size) for size in bounds}
+
+    def of_bound(one: Predicted) -> str:
+        bound = bounds[one.bytes]
+        return format_percent(bound / one.seconds) if bound else ""
+
+    ResultTable(
+        [
+            Column("size", lambda one: format_bytes(one.bytes), is_key=True),
+            marked(lambda one: one.seconds == best[one.bytes]),
+            Column("spec", lambda one: one.spec, left=True, is_key=True),
+            Column("time", lambda one: format_seconds(one.seconds)),
+            Column("MB/s", lambda one: format_bandwidth(one.bytes / one.seconds), detail=1),
+            Column("of bound", of_bound),
+            *(Column(title, _device_cell(at)) for at, title in enumerate(_DEVICE)),
+            Column("of which", _main_parts, left=True, wraps=True, is_key=True, detail=1),
+        ],
+        sorted(predictions, key=lambda one: list(bounds).index(one.bytes)),
+        title=title,
+        section=lambda one: one.bytes,
+        style=lambda one: "bold" if one.seconds == best[one.bytes] else "",
+    ).print()
     on_device = any(one.device for one in predictions)
-    device_columns = ("on device", "as a whole", "by max") if on_device else ()
-    for column in ("size", "spec", "time", "MB/s", "of bound", *device_columns, "of which"):
-        table.add_column(column, justify="left" if column in ("spec", "of which") else "right")
-    for size, bound in bounds.items():
-        rows = [one for one in predictions if one.bytes == size]
-        best = min(one.seconds for one in rows)
-        for one in rows:
-            cells = [
-                format_bytes(size),
-                one.spec,
-                format_seconds(one.seconds),
-                format_bandwidth(size / one.seconds),
-                f"{100 * bound / one.seconds:.0f} %" if bound else "",
-                *(_device_cells(one) if on_device else []),
-                _main_parts(one),
-            ]
-            table.add_row(*cells, style="bold" if one.seconds == best else "", end_section=one is rows[-1])
-    console = console_for(table)
-    console.print(table)
     extrapolated = any(one.extrapolated for one in predictions)
     lines = [
-        "MB/s: 10⁶ bytes of message by time; bold: the best of a size; native: the best textbook algorithm",
+        "MB/s: 10⁶ bytes of message by time; *: the best of a size; native: the best textbook algorithm",
         "of which: what the critical path consists of"
         + ("; some times are extrapolated from fewer nodes or segments" if extrapolated else ""),
     ]
     if on_device:
         lines.append(
             "on device: the buffers are in device memory, and are copied segment by segment; as a whole: "
-            "all in, the collective, all out; by max: on device by the longer of time and copies alone"
+            "all data are copied in before the collective, and out after it; by max: on device by the longer "
+            "of time and copies alone"
         )
-    print_lines(console, [*notes, *lines])
+    print_lines([*notes, *lines])
 
 
-def _device_cells(one: Predicted) -> list[str]:
-    if one.device is None:
-        return ["", "", ""]
-    times = [format_seconds(seconds) for seconds in (one.device.segments, one.device.whole)]
-    return [*times, three_digits(one.device.segments / max(one.device.copy, one.seconds))]
+def _device_cell(at: int) -> Callable[[Predicted], str]:
+    def text(one: Predicted) -> str:
+        if one.device is None:
+            return ""
+        by_longer = three_digits(one.device.segments / max(one.device.copy, one.seconds))
+        return (format_seconds(one.device.segments), format_seconds(one.device.whole), by_longer)[at]
+
+    return text
 
 
 def _main_parts(one: Predicted) -> str:
@@ -100,25 +114,29 @@ def draw_predictions(
     plot_predictions(f"{title}, predicted", lines, limit, file)
 
 
+def _place(choice: Choice) -> str:
+    topology = parse_topology(choice.call.topology)
+    return format_place(topology.ranks, topology.nodes)
+
+
+def _errors(choice: Choice) -> list[float]:
+    return [abs(pair.error) for pair in choice.pairs]
+
+
 def print_judgement(judgement: Judgement) -> None:
     """Print a row for each call, then the figures over all calls."""
-    table = Table()
-    for header in ("ranks", "size", "best measured", "the model's choice", "regret", "median error", "worst"):
-        table.add_column(header, justify="left" if "measured" in header or "choice" in header else "right")
-    for choice in judgement.choices:
-        topology = parse_topology(choice.call.topology)
-        errors = [abs(pair.error) for pair in choice.pairs]
-        table.add_row(
-            f"{topology.ranks} on {topology.nodes}",
-            format_bytes(choice.call.bytes),
-            choice.best,
-            choice.chosen,
-            f"{100 * choice.regret:.0f} %",
-            f"{100 * statistics.median(errors):.0f} %",
-            f"{100 * max(errors):.0f} %",
-        )
-    console = console_for(table)
-    console.print(table)
+    ResultTable(
+        [
+            Column("job", _place, left=True),
+            Column("size", lambda one: format_bytes(one.call.bytes), is_key=True),
+            Column("best measured", lambda one: one.best, left=True, is_key=True),
+            Column("the model's choice", lambda one: one.chosen, left=True, is_key=True),
+            Column("regret", lambda one: format_percent(one.regret)),
+            Column("median error", lambda one: format_percent(statistics.median(_errors(one))), detail=1),
+            Column("worst", lambda one: format_percent(max(_errors(one))), detail=2),
+        ],
+        judgement.choices,
+    ).print()
     off = worst(judgement.pairs)
     what = f"{off.spec} of {format_bytes(off.bytes)} on {off.nodes} nodes of {off.ppn}"
     times = f"{format_seconds(off.predicted)} predicted, {format_seconds(off.measured)} measured"
@@ -128,4 +146,4 @@ def print_judgement(judgement: Judgement) -> None:
         f"choices within 10 % of the best: {100 * judgement.good_choices:.0f} % of {len(judgement.choices)}",
         f"regret of choosing by the model alone: {100 * judgement.mean_regret:.1f} % (mean)",
     ]
-    print_lines(console, lines, style="")
+    print_lines(lines, style="")

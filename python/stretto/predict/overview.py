@@ -103,7 +103,7 @@ def print_overview(overview: Overview) -> None:
     """Print one table, with a line for each span."""
     where = parse_topology(overview.topology)
     first = {id(span) for at, span in enumerate(overview.spans) if _begins(overview.spans, at)}
-    console = ResultTable(
+    ResultTable(
         [
             Column(
                 "collective",
@@ -128,7 +128,7 @@ def print_overview(overview: Overview) -> None:
     else:
         lines.append("no job has measured this machine's network yet; the first one with larger calls does")
     lines.append("one call, its candidates and their times: stretto explain COLLECTIVE --bytes SIZE")
-    print_lines(console, lines)
+    print_lines(lines)
 
 
 def _begins(spans: Sequence[Span], at: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from stretto import _core
 from stretto.model.walker import Call
-from stretto.support.console import console_for, print_lines
+from stretto.support.console import print_lines
 from stretto.support.json_files import document_text
 from stretto.support.units import size_text
 
@@ -40,7 +40,7 @@ def find_row(
 
 def print_rule() -> None:
     """Print the rule as it is written."""
-    print_lines(console_for(), _core.rule_text().strip().splitlines(), style="")
+    print_lines(_core.rule_text().strip().splitlines(), style="")
 
 
 def rule_json(command: Sequence[str]) -> str:

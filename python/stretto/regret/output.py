@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from stretto.regret.figures import (
     EARLY,
@@ -22,15 +21,9 @@ from stretto.regret.figures import (
 )
 from stretto.regret.session import failures
 from stretto.spec.labels import NATIVE_LABEL, label_of
-from stretto.support.console import Bar, JobsBar, console_for, print_lines
-from stretto.support.units import format_bytes, format_seconds, three_digits
-
-_COLUMNS = (
-    "network", "calls", "{baseline}:\nmean regret", "Stretto:\nmean regret", "worst\nregret", "where",
-    "first job:\n10, 30, 100 calls", "second job:\n10, 30, 100 calls",
-    "mean\ngain", "least gain\n(95 %)", "where", "slower",
-)  # fmt: skip
-_TEXTS = ("network", "where")
+from stretto.support.console import Bar, JobsBar, print_lines
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_bytes, format_percent, format_seconds, three_digits
 
 
 @contextlib.contextmanager
@@ -41,62 +34,74 @@ def display(jobs: int) -> Iterator[JobsBar]:
         yield JobsBar(bar, jobs)
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A network, or all networks together."""
+
+    network: str
+    """Empty: all networks."""
+    found: Summary
+
+    def where(self, spot: Spot) -> str:
+        """The call of a spot, with the network if the line is not about one."""
+        network = "" if self.network else f", {spot.job.network}"
+        return f"{spot.job.collective} {format_bytes(spot.cell.bytes)}, {spot.job.mpi}{network}"
+
+
 def print_regret(jobs: Sequence[Job]) -> None:
     """Print a table for MPI libraries, one for jobs without, and the notes below them."""
-    tables = [regret_table(some) for some in by_baseline(jobs)]
-    console = console_for(*tables)
-    for table in tables:
-        console.print(table)
-    print_lines(console, notes(jobs))
-    print_lines(console, (f"! {remark}" for remark in remarks(jobs)), style="yellow")
+    for some in by_baseline(jobs):
+        regret_table(some).print()
+    print_lines(notes(jobs))
+    print_lines((f"! {remark}" for remark in remarks(jobs)), style="yellow")
 
 
-def regret_table(jobs: Sequence[Job]) -> Table:
+def regret_table(jobs: Sequence[Job]) -> ResultTable[_Line]:
     """A line for each network, and one for all. The jobs all have an MPI library, or all have none."""
     baseline = NATIVE_LABEL if jobs[0].has_library else "rule"
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for title in _COLUMNS:
-        heading = title.format(baseline=baseline)
-        table.add_column(heading, justify="left" if title in _TEXTS else "right", overflow="fold")
-    networks = list(dict.fromkeys(job.network for job in jobs))
-    for network in networks:
-        if found := summarize(job for job in jobs if job.network == network):
-            table.add_row(network, *_cells(found, with_network=False))
+    networks = dict.fromkeys(job.network for job in jobs)
+    by_network = {name: summarize(job for job in jobs if job.network == name) for name in networks}
+    lines = [_Line(name, found) for name, found in by_network.items() if found]
     whole = summarize(jobs)
     if whole and len(networks) > 1:
-        table.add_section()
-        table.add_row("all", *_cells(whole, with_network=True), style="bold")
-    return table
+        lines.append(_Line("", whole))
+    return ResultTable(
+        [
+            Column("network", lambda line: line.network or "all", left=True, is_key=True),
+            Column("calls", lambda line: str(len(line.found.spots)), detail=1),
+            Column(f"{baseline}:\nmean regret", lambda line: _percent(line.found.baseline_regret)),
+            Column("Stretto:\nmean regret", lambda line: _percent(line.found.regret)),
+            Column("worst\nregret", lambda line: _percent(line.found.worst.cell.regret())),
+            Column("where", _worst, left=True, wraps=True, is_key=True, detail=2),
+            Column("first job:\n10, 30, 100 calls", lambda line: _early(line.found, second=False), detail=4),
+            Column("second job:\n10, 30, 100 calls", lambda line: _early(line.found, second=True), detail=4),
+            Column("mean\ngain", lambda line: three_digits(line.found.gain)),
+            Column("least gain\n(95 %)", lambda line: line.found.slowest.cell.gain.text(), detail=1),
+            Column("at", _slowest, left=True, wraps=True, is_key=True, detail=3),
+            Column("slower", lambda line: str(len(line.found.slower))),
+        ],
+        lines,
+        section=lambda line: line.network == "",
+        style=lambda line: "" if line.network else "bold",
+    )
 
 
-def _cells(found: Summary, *, with_network: bool) -> list[str]:
-    gain = found.slowest.cell.gain
-    return [
-        str(len(found.spots)),
-        _percent(found.baseline_regret),
-        _percent(found.regret),
-        _percent(found.worst.cell.regret()),
-        f"{_where(found.worst, with_network)}; best: {label_of(found.worst.cell.best)}",
-        *(_early(found, second=second) for second in (False, True)),
-        three_digits(found.gain),
-        f"{three_digits(gain.median)} ({three_digits(gain.low)}-{three_digits(gain.high)})",
-        _where(found.slowest, with_network),
-        str(len(found.slower)),
-    ]
+def _worst(line: _Line) -> str:
+    worst = line.found.worst
+    return f"{line.where(worst)}; best: {label_of(worst.cell.best)}"
+
+
+def _slowest(line: _Line) -> str:
+    return line.where(line.found.slowest)
 
 
 def _early(found: Summary, *, second: bool) -> str:
     known = [found.early_regret(calls, second=second) for calls in EARLY]
-    return ", ".join("-" if one is None else f"{100 * one:.0f}" for one in known) + " %"
+    return ", ".join("-" if one is None else f"{100 * one + 0.0:.0f}" for one in known) + " %"
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.1f} %" if part < 1 else f"{100 * part:.0f} %"
-
-
-def _where(spot: Spot, with_network: bool) -> str:
-    network = f", {spot.job.network}" if with_network else ""
-    return f"{spot.job.collective} {format_bytes(spot.cell.bytes)}, {spot.job.mpi}{network}"
+    return format_percent(part, 1 if part < 1 else 0)
 
 
 def notes(jobs: Sequence[Job]) -> Iterator[str]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from stretto.replay.comparison import Comparison, gain, median_error, messages_per_step
 from stretto.replay.durations import CallSource, Site
 from stretto.replay.horovod import Settings
@@ -16,88 +13,90 @@ from stretto.replay.play import Outcome
 from stretto.simulate.jobs import LABELS
 from stretto.spec.labels import label_of
 from stretto.spec.native import NATIVE
-from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, format_nodes, format_seconds, three_digits
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_bytes, format_nodes, format_percent, format_seconds, three_digits
 
 
 def print_replay(plan: Plan, outcomes: Sequence[Outcome], comparison: Sequence[Comparison] | None) -> None:
     """Print the outcomes as tables, and notes on how to read them."""
-    tables = [_comparison_table(comparison)] if comparison else []
-    tables.append(
-        _sweep_table(outcomes) if plan.varies is Varies.FUSION else _outcome_table(outcomes, plan.varies)
-    )
-    console = console_for(*tables)
-    for table in tables:
-        console.print(table)
-    print_lines(console, _notes(plan, outcomes, comparison))
+    if comparison:
+        _comparison_table(comparison).print()
+    if plan.varies is Varies.FUSION:
+        _sweep_table(outcomes).print()
+    else:
+        _outcome_table(outcomes, plan.varies).print()
+    print_lines(_notes(plan, outcomes, comparison))
 
 
-def _table(*titles: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    table.add_column(titles[0], no_wrap=True)
-    for title in titles[1:]:
-        table.add_column(title, justify="right", no_wrap=True)
-    return table
-
-
-def _outcome_table(outcomes: Sequence[Outcome], varies: Varies) -> Table:
-    table = _table(
-        "allreduce", "nodes", "images/s", "speedup", "efficiency", "step", "compute", "allreduces", "not "
-        "hidden",
-        "messages",
-    )  # fmt: skip
-    before = outcomes[0].setup.site.nodes
-    for one in outcomes:
-        if varies is Varies.NODES and one.setup.site.nodes != before:
-            table.add_section()
-            before = one.setup.site.nodes
+def _outcome_table(outcomes: Sequence[Outcome], varies: Varies) -> ResultTable[Outcome]:
+    def speedup(one: Outcome) -> str:
         its_gain = gain(one, outcomes)
-        table.add_row(
-            label_of(one.setup.spec),
-            str(one.setup.site.nodes),
-            three_digits(one.images_per_second),
-            f"{its_gain:.3f}" if its_gain else "",
-            f"{100 * one.compute_seconds / one.step_seconds:.1f} %",
-            format_seconds(one.step_seconds),
-            format_seconds(one.compute_seconds),
-            format_seconds(one.communication_seconds),
-            format_seconds(max(0.0, one.exposed_seconds)) if one.exposed_seconds > 0 else "0",
-            f"{len(one.messages) / len(one.steps):.1f}",
-        )
-    return table
+        return f"{its_gain:.3f}" if its_gain else ""
+
+    def efficiency(one: Outcome) -> str:
+        return format_percent(one.compute_seconds / one.step_seconds, 1)
+
+    def exposed(one: Outcome) -> str:
+        return format_seconds(one.exposed_seconds) if one.exposed_seconds > 0 else "0"
+
+    return ResultTable(
+        [
+            Column("allreduce", lambda one: label_of(one.setup.spec), left=True, is_key=True),
+            Column("nodes", lambda one: str(one.setup.site.nodes)),
+            Column("images/s", lambda one: three_digits(one.images_per_second)),
+            Column("speedup", speedup),
+            Column("efficiency", efficiency, detail=1),
+            Column("step", lambda one: format_seconds(one.step_seconds)),
+            Column("compute", lambda one: format_seconds(one.compute_seconds), detail=2),
+            Column("allreduces", lambda one: format_seconds(one.communication_seconds), detail=2),
+            Column("not hidden", exposed, detail=1),
+            Column("messages", lambda one: f"{len(one.messages) / len(one.steps):.1f}", detail=3),
+        ],
+        outcomes,
+        section=(lambda one: one.setup.site.nodes) if varies is Varies.NODES else None,
+    )
 
 
-def _sweep_table(outcomes: Sequence[Outcome]) -> Table:
-    specs = list(dict.fromkeys(one.setup.spec for one in outcomes))
+def _sweep_table(outcomes: Sequence[Outcome]) -> ResultTable[int]:
     best = _best(outcomes)
-    table = _table("fusion buffer", *(label_of(spec) for spec in specs))
-    for size in dict.fromkeys(one.setup.settings.fusion for one in outcomes):
-        row = [one for one in outcomes if one.setup.settings.fusion == size]
-        cells = [
-            f"[bold]{three_digits(one.images_per_second)}[/]"
-            if one is best
-            else three_digits(one.images_per_second)
-            for one in row
-        ]
-        table.add_row(format_bytes(size), *cells)
-    return table
+    found = {(one.setup.settings.fusion, one.setup.spec): one for one in outcomes}
+
+    def column(spec: str) -> Column[int]:
+        def rate(fusion: int) -> str:
+            one = found[fusion, spec]
+            return f"{'*' if one is best else ''}{three_digits(one.images_per_second)}"
+
+        return Column(label_of(spec), rate)
+
+    return ResultTable(
+        [
+            Column("fusion buffer", format_bytes, left=True, is_key=True),
+            *map(column, dict.fromkeys(one.setup.spec for one in outcomes)),
+        ],
+        list(dict.fromkeys(one.setup.settings.fusion for one in outcomes)),
+        title="images/s (*: the most)",
+    )
 
 
 def _best(outcomes: Sequence[Outcome]) -> Outcome:
     return max(outcomes, key=lambda one: one.images_per_second)
 
 
-def _comparison_table(comparison: Sequence[Comparison]) -> Table:
-    table = _table("measured training", "spec", "measured, images/s", "replayed", "error")
-    for one in comparison:
-        table.add_row(
-            one.label,
-            one.spec,
-            three_digits(one.measured.median),
-            three_digits(one.replayed) if one.replayed is not None else "not simulated",
-            f"{100 * one.error:+.1f} %" if one.error is not None else "",
-        )
-    return table
+def _comparison_table(comparison: Sequence[Comparison]) -> ResultTable[Comparison]:
+    def replayed(one: Comparison) -> str:
+        return three_digits(one.replayed) if one.replayed is not None else "not simulated"
+
+    return ResultTable(
+        [
+            Column("measured training", lambda one: one.label, left=True, is_key=True),
+            Column("spec", lambda one: one.spec, left=True, is_key=True),
+            Column("measured, images/s", lambda one: three_digits(one.measured.median)),
+            Column("replayed", replayed),
+            Column("error", lambda one: f"{100 * one.error:+.1f} %" if one.error is not None else ""),
+        ],
+        comparison,
+    )
 
 
 def _notes(plan: Plan, outcomes: Sequence[Outcome], comparison: Sequence[Comparison] | None) -> list[str]:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.text import Text
 
-from stretto.reproduce.figure import Made, Verdict
-from stretto.support.console import console_for
+from stretto.reproduce.figure import Claim, Made, Verdict
+from stretto.support.console import print_lines
 from stretto.support.json_files import document_text
+from stretto.support.tables import Column, ResultTable
 
 _STYLES = {Verdict.AGREES: "green", Verdict.PARTLY: "yellow", Verdict.DIFFERS: "red"}
 
@@ -42,15 +42,18 @@ def claims_json(figures: Iterable[Made]) -> str:
 def _print_claims(made: Made) -> None:
     """Print a row for each claim, and where the picture is."""
     figure = made.figure
-    table = Table(
-        box=SIMPLE_HEAD, header_style="bold", pad_edge=False, title=f"{figure.name}: {figure.title}",
-        title_justify="left",
-    )  # fmt: skip
-    for column in ("the paper reports", "came out", "", "why"):
-        table.add_column(column, overflow="fold")
-    for claim in made.result.claims:
-        verdict = f"[{_STYLES[claim.verdict]}]{claim.verdict.value}[/]"
-        table.add_row(claim.reported, claim.came_out, verdict, claim.why)
-    console = console_for(table)
-    console.print(table)
-    console.print(f"{made.file}, {made.seconds:.0f} s", style="dim", highlight=False, soft_wrap=True)
+    ResultTable(
+        [
+            Column("the paper reports", lambda claim: claim.reported, left=True, wraps=True, is_key=True),
+            Column("came out", lambda claim: claim.came_out, left=True, wraps=True, is_key=True),
+            Column("", _verdict, left=True, is_key=True),
+            Column("why", lambda claim: claim.why, left=True, wraps=True, is_key=True),
+        ],
+        made.result.claims,
+        title=f"{figure.name}: {figure.title}",
+    ).print()
+    print_lines([f"written to {made.file}, {made.seconds:.0f} s"])
+
+
+def _verdict(claim: Claim) -> Text:
+    return Text(claim.verdict.value, _STYLES[claim.verdict])

@@ -8,16 +8,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
 from stretto import _core
 from stretto.spec.recipes import Recipe, read_recipe
 from stretto.spec.topologies import flat_text, parse_topology
-from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
+from stretto.support.tables import Column, ResultTable
 from stretto.support.units import three_digits
 
 _FLAT = [flat_text(ranks) for ranks in range(1, 65)]
@@ -30,9 +28,8 @@ _CROSSING_RECIPES = ("recursive_doubling", "smp(recursive_doubling)", "nap")
 
 def print_overview(collectives: Iterable[str]) -> None:
     """Print the algorithms of these collectives, a table for each."""
-    console = console_for()
     for one in collectives:
-        console.print(overview_table(one))
+        overview_table(one).print()
 
 
 def overview_json(collectives: Sequence[str]) -> str:
@@ -52,23 +49,24 @@ def overview_json(collectives: Sequence[str]) -> str:
     return document_text("stretto-algorithms", sys.argv, None, {"algorithms": rows})
 
 
-def overview_table(collective: str) -> Table:
+def overview_table(collective: str) -> ResultTable[_core.Algorithm]:
     """The algorithms of a collective, with what each does."""
-    table = Table(
-        title=collective, title_justify="left", title_style="bold", box=SIMPLE_HEAD, header_style="bold",
-        pad_edge=False,
-    )  # fmt: skip
-    table.add_column("algorithm", no_wrap=True)
-    table.add_column("what it does")
-    for one in _core.algorithms():
-        if one.collective != collective:
-            continue
-        notes = [f"default: {usual}"] if (usual := usual_text(one)) else []
-        notes += [f"keeps rank order: {order}"] if (order := order_text(one)) else []
-        text = Text(one.description)
-        text.append("\n" + "; ".join(notes) if notes else "", style="dim")
-        table.add_row(pattern_text(one), text)
-    return table
+    return ResultTable(
+        [
+            Column("algorithm", pattern_text, left=True, is_key=True),
+            Column("what it does", _about, left=True, wraps=True, is_key=True),
+        ],
+        [one for one in _core.algorithms() if one.collective == collective],
+        title=collective,
+    )
+
+
+def _about(one: _core.Algorithm) -> Text:
+    notes = [f"default: {usual}"] if (usual := usual_text(one)) else []
+    notes += [f"keeps rank order: {order}"] if (order := order_text(one)) else []
+    text = Text(one.description)
+    text.append("\n" + "; ".join(notes) if notes else "", style="dim")
+    return text
 
 
 def pattern_text(algorithm: _core.Algorithm) -> str:

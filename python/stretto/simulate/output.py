@@ -7,9 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from stretto import _core
 from stretto.bench.table import notes, results_table
 from stretto.plots.runs import plot_predictions
@@ -17,8 +14,9 @@ from stretto.results.runs import Row, Run, Series
 from stretto.simulate.jobs import LABELS, Job, Point
 from stretto.simulate.platforms import Platform
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.support.console import console_for, print_lines
+from stretto.support.console import print_lines
 from stretto.support.json_files import document_text
+from stretto.support.tables import Column, ResultTable
 from stretto.support.units import format_bandwidth, format_bytes, format_seconds
 
 
@@ -66,7 +64,7 @@ def print_run(
     platform: Platform, run: Run, rows: Sequence[Row], bound: LinkBound | None, *, arithmetic: bool
 ) -> None:
     """Print the table of `stretto bench`, and what a simulation leaves out."""
-    console = results_table(rows).print()
+    results_table(rows).print()
     lines = [
         f"platform {platform.name}: {platform.description}",
         *notes(run, bound, emulated=True),
@@ -75,23 +73,24 @@ def print_run(
         lines.append("reductions take no time")
     if any(not series.correct for series in run.series):
         lines.append("red: SMPI's own algorithm gives a wrong result there; its time is shown all the same")
-    print_lines(console, lines)
+    print_lines(lines)
 
 
 def print_ping_pong(platform: Platform, seconds: Mapping[int, float]) -> None:
     """Print the times of messages between two nodes, by size."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for title in ("message", "time", "MB/s"):
-        table.add_column(title, justify="right")
-    for size, time in seconds.items():
-        table.add_row(format_bytes(size), format_seconds(time), format_bandwidth(size / time))
-    console = console_for(table)
-    console.print(table)
+    ResultTable(
+        [
+            Column("message", lambda row: format_bytes(row[0]), is_key=True),
+            Column("time", lambda row: format_seconds(row[1])),
+            Column("MB/s", lambda row: format_bandwidth(row[0] / row[1])),
+        ],
+        list(seconds.items()),
+    ).print()
     line = (
         f"platform {platform.name}: {platform.description}, {len(platform.hosts)} nodes; time: half a "
         "ping-pong between two nodes"
     )
-    print_lines(console, [line])
+    print_lines([line])
 
 
 def ping_pong_json(platform: Platform, seconds: Mapping[int, float]) -> str:

@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
-from stretto.study.guidelines import TOLERANCE, Check, sizes_of, violations
+from stretto.study.guidelines import TOLERANCE, Check, Guideline, sizes_of, violations
 from stretto.study.guidelines_file import Guidelines, LibraryChecks
+from stretto.support.tables import Column, ResultTable
 from stretto.support.units import format_bytes, three_digits
 
 _NAMES = {NATIVE: "the library", STRETTO: "Stretto"}
 
 
-def tables(library: LibraryChecks) -> Iterator[Table]:
+def tables(library: LibraryChecks) -> Iterator[ResultTable[Guideline]]:
     """Yields a table for MPI default, and one for Stretto."""
     for spec, name in _NAMES.items():
         checks = [one for one in library.checks if one.spec == spec]
@@ -26,28 +25,28 @@ def tables(library: LibraryChecks) -> Iterator[Table]:
             yield _table(f"{library.title}: {name}", checks)
 
 
-def _table(title: str, checks: Sequence[Check]) -> Table:
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, title=escape(title))
-    table.title_justify = "left"
-    table.add_column("guideline", no_wrap=True)
-    sizes = sizes_of(checks)
-    for size in sizes:
-        table.add_column(format_bytes(size), justify="right", no_wrap=True)
+def _table(title: str, checks: Sequence[Check]) -> ResultTable[Guideline]:
     found = {(one.guideline, one.bytes): one for one in checks}
-    collective = ""
-    for guideline in dict.fromkeys(one.guideline for one in checks):
-        if collective not in ("", guideline.collective):
-            table.add_section()
-        collective = guideline.collective
-        table.add_row(guideline.text, *(_cell(found.get((guideline, size))) for size in sizes))
-    return table
+
+    def at(size: int) -> Callable[[Guideline], str | Text]:
+        return lambda guideline: _cell(found.get((guideline, size)))
+
+    return ResultTable(
+        [
+            Column("guideline", lambda one: one.text, left=True, is_key=True),
+            *(Column(format_bytes(size), at(size)) for size in sizes_of(checks)),
+        ],
+        list(dict.fromkeys(one.guideline for one in checks)),
+        title=title,
+        section=lambda one: one.collective,
+    )
 
 
-def _cell(check: Check | None) -> str:
+def _cell(check: Check | None) -> str | Text:
     if check is None:
         return ""
     ratio = three_digits(check.ratio.median)
-    return f"[bold red]{ratio} ![/]" if check.violated else f"{ratio}  "
+    return Text(f"{ratio} !", "bold red") if check.violated else f"{ratio}  "
 
 
 def notes(found: Guidelines) -> Iterator[str]:

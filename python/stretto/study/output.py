@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rich.progress import BarColumn, ProgressColumn, Task, TaskProgressColumn, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from stretto.study import guidelines_table, table
 from stretto.study.file import Study
 from stretto.study.guidelines_file import Guidelines
 from stretto.study.runs import Clock
-from stretto.support.console import Bar, JobsBar, console_for, print_lines
+from stretto.support.console import Bar, JobsBar, print_lines
 
 
 class _TimeLeft(ProgressColumn):
@@ -41,20 +40,17 @@ def display(clock: Clock, jobs: int) -> Iterator[JobsBar]:
 
 def print_study(found: Study) -> None:
     """Print the gains of each library, and the libraries ranked if there are several."""
-    tables = [table.gains_table(run) for run in found.runs if run.sizes]
+    for run in found.runs:
+        if run.sizes:
+            table.gains_table(run).print()
     if len(found.runs) > 1:
-        tables.append(table.ranking_table(found.runs))
-    _print(tables, table.notes(found))
+        table.ranking_table(found.runs).print()
+    print_lines(table.notes(found))
 
 
 def print_guidelines(found: Guidelines, failures: Iterable[str]) -> None:
     """Print the guidelines of each library, and what could not be measured."""
-    tables = [one for library in found.libraries for one in guidelines_table.tables(library)]
-    _print(tables, [*guidelines_table.notes(found), *failures])
-
-
-def _print(tables: Sequence[Table], lines: Iterable[str]) -> None:
-    console = console_for(*tables)
-    for one in tables:
-        console.print(one)
-    print_lines(console, lines)
+    for library in found.libraries:
+        for one in guidelines_table.tables(library):
+            one.print()
+    print_lines([*guidelines_table.notes(found), *failures])

@@ -4,56 +4,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+from dataclasses import dataclass
 
 from stretto.results.runs import Row
 from stretto.spec.labels import NATIVE_LABEL, STRETTO, label_of
 from stretto.study.analysis import MIDDLE, SizeFigures, gain_of, mean_gains, ranking
 from stretto.study.file import Study, StudyRun
-from stretto.support.units import format_bytes, format_rate, format_seconds, three_digits
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_bytes, format_percent, format_rate, format_seconds, three_digits
 
 
 def gain_text(row: Row | None) -> str:
     """The gain over the MPI default with its interval: `1.95 (1.90-2.01)`."""
-    if row is None:
-        return ""
-    gain = gain_of(row)
-    return f"{three_digits(gain.median)} [dim]({three_digits(gain.low)}-{three_digits(gain.high)})[/]"
+    return "" if row is None else gain_of(row).text()
 
 
 def _bound_text(row: Row | None) -> str:
-    return "" if row is None or row.bound_share is None else f"{100 * row.bound_share:.0f} %"
+    return "" if row is None or row.bound_share is None else format_percent(row.bound_share)
 
 
-def gains_table(run: StudyRun) -> Table:
-    """A row for each size: the MPI default's time, and the gains over it."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, title=escape(run.title))
-    table.title_justify = "left"
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column(NATIVE_LABEL, justify="right", no_wrap=True)
-    has_library = any(one.library for one in run.sizes)
-    titles = ["the library's best"] * has_library + ["pipelined", "BEST", "Stretto"]
-    for title in titles:
-        table.add_column(title, overflow="fold")
-        table.add_column("gain (95 %)", justify="right", no_wrap=True)
-    has_bound = any(_bound_text(one.stretto) for one in run.sizes)
-    if has_bound:
-        table.add_column("of bound", justify="right", no_wrap=True)
-    for one in run.sizes:
-        rows = [*([one.library] if has_library else []), one.pipelining, one.best, one.stretto]
-        cells = [format_bytes(one.bytes), format_seconds(one.native.seconds.median)]
-        for row in rows:
-            text = _best_text(row) if row is one.best else _spec_text(row)
-            cells += [escape(text), gain_text(row)]
-        table.add_row(*cells, *([_bound_text(one.stretto)] if has_bound else []))
-    _add_means(table, run.sizes, has_library, has_bound)
-    return table
+@dataclass(frozen=True)
+class _Way:
+    """One way to carry the calls out: whose gains fill two columns."""
+
+    title: str
+    row: Callable[[SizeFigures], Row | None]
+    mean: float | None
+    text: Callable[[Row | None], str]
 
 
-def _best_text(row: Row) -> str:
+def gains_table(run: StudyRun) -> ResultTable[SizeFigures | None]:
+    """A row for each size: the MPI default's time, and the gains over it; and one of the means."""
+    means = mean_gains(run.sizes)
+    ways = [
+        _Way("the library's best", lambda one: one.library, means.library, _spec_text),
+        _Way("pipelined", lambda one: one.pipelining, means.pipelining, _spec_text),
+        _Way("BEST", lambda one: one.best, means.best, _best_text),
+        _Way("Stretto", lambda one: one.stretto, means.stretto, _spec_text),
+    ]
+    has_means = any(way.mean is not None for way in ways)
+    return ResultTable(
+        [
+            Column("size", lambda one: format_bytes(one.bytes) if one else "mean", is_key=True),
+            Column(NATIVE_LABEL, lambda one: format_seconds(one.native.seconds.median) if one else ""),
+            *(column for at, way in enumerate(ways) for column in _columns_of(way, len(ways) - at)),
+            Column("of bound", lambda one: _bound_text(one.stretto) if one else "", detail=1),
+        ],
+        [*run.sizes, *([None] if has_means else [])],
+        title=run.title,
+        section=lambda one: one is None,
+    )
+
+
+def _columns_of(way: _Way, detail: int) -> list[Column[SizeFigures | None]]:
+    def gain(one: SizeFigures | None) -> str:
+        if one is None:
+            return "" if way.mean is None else three_digits(way.mean)
+        return gain_text(way.row(one))
+
+    def spec(one: SizeFigures | None) -> str:
+        return way.text(way.row(one)) if one else ""
+
+    # Stretto and BEST are what the study is about.
+    return [
+        Column(way.title, spec, left=True, is_key=True, detail=max(0, detail - 2)),
+        Column("gain (95 %)", gain, detail=max(0, detail - 2)),
+    ]
+
+
+def _best_text(row: Row | None) -> str:
+    if row is None:
+        return ""
     label = label_of(row.series.spec)
     return f"{label} ({row.series.chosen})" if row.series.spec == STRETTO else label
 
@@ -64,46 +85,38 @@ def _spec_text(row: Row | None) -> str:
     return row.series.chosen if row.series.spec == STRETTO else label_of(row.series.spec)
 
 
-def _add_means(table: Table, sizes: Sequence[SizeFigures], has_library: bool, has_bound: bool) -> None:
-    means = mean_gains(sizes)
-    values = [*([means.library] if has_library else []), means.pipelining, means.best, means.stretto]
-    if all(value is None for value in values):
-        return
-    table.add_section()
-    cells = ["mean", ""]
-    for value in values:
-        cells += ["", "" if value is None else f"[bold]{three_digits(value)}[/]"]
-    table.add_row(*cells, *([""] if has_bound else []))
+_BY: dict[str, Callable[[SizeFigures], Row | None]] = {
+    NATIVE_LABEL: lambda one: one.native,
+    "BEST": lambda one: one.best,
+    "Stretto": lambda one: one.stretto,
+}
 
 
-def ranking_table(runs: Sequence[StudyRun]) -> Table:
+def ranking_table(runs: Sequence[StudyRun]) -> ResultTable[tuple[int, str]]:
     """Time and place of each library by the MPI default, BEST and Stretto."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    table.title = escape(f"{runs[0].run.collective.function}: the libraries ranked")
-    table.title_justify = "left"
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("by")
-    for run in runs:
-        table.add_column(escape(run.name), justify="right")
-    pick: dict[str, Callable[[SizeFigures], Row | None]] = {
-        NATIVE_LABEL: lambda one: one.native,
-        "BEST": lambda one: one.best,
-        "Stretto": lambda one: one.stretto,
-    }
+    found = {}
     for size in sorted({one.bytes for run in runs for one in run.sizes}):
-        table.add_section()
         figures = [next((one for one in run.sizes if one.bytes == size), None) for run in runs]
-        for number, (name, row_of) in enumerate(pick.items()):
-            places = ranking([row_of(one) if one else None for one in figures])
-            table.add_row(
-                format_bytes(size) if number == 0 else "",
-                name,
-                *(
-                    f"{format_seconds(place.row.seconds.median)}  {place.rank}." if place else ""
-                    for place in places
-                ),
-            )
-    return table
+        for name, row_of in _BY.items():
+            found[size, name] = ranking([row_of(one) if one else None for one in figures])
+
+    def place_of(at: int) -> Callable[[tuple[int, str]], str]:
+        def text(row: tuple[int, str]) -> str:
+            place = found[row][at]
+            return f"{format_seconds(place.row.seconds.median)}  {place.rank}." if place else ""
+
+        return text
+
+    return ResultTable(
+        [
+            Column("size", lambda row: format_bytes(row[0]) if row[1] == NATIVE_LABEL else "", is_key=True),
+            Column("by", lambda row: row[1], left=True, is_key=True),
+            *(Column(run.name, place_of(at)) for at, run in enumerate(runs)),
+        ],
+        list(found),
+        title=f"{runs[0].run.collective.function}: the libraries ranked",
+        section=lambda row: row[0],
+    )
 
 
 def notes(study: Study) -> Iterator[str]:

@@ -45,8 +45,9 @@ def console_for(*tables: Table) -> Console:
     return console
 
 
-def print_lines(console: Console, lines: Iterable[str], style: str = "dim") -> None:
-    """Print lines of plain text, each in full length."""
+def print_lines(lines: Iterable[str], style: str = "dim", console: Console | None = None) -> None:
+    """Print lines of plain text on standard output, each in full length."""
+    console = console or Console()
     for line in lines:
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 

@@ -26,8 +26,8 @@ class Column(Generic[Row]):
     """A column of a table. No number and no name is ever broken or shortened."""
 
     title: str
-    cell: Callable[[Row], str]
-    """The text of a row, in Rich's markup."""
+    cell: Callable[[Row], str | Text]
+    """The text of a row."""
     left: bool = False
     """Texts are flush left, numbers flush right."""
     wraps: bool = False
@@ -51,20 +51,17 @@ class ResultTable(Generic[Row]):
         style: Callable[[Row], str] | None = None,
     ) -> None:
         """`section`: a line separates rows for which it differs; `style`: of a row, in Rich's words."""
-        self._rows = rows
+        self.rows = rows
         self._title = title
         self._section = section or (lambda _: None)
         self._style = style or (lambda _: "")
         self._constants: list[str] = []
-        self._columns = [one for one in columns if self._varies(one)]
+        self.columns = [one for one in columns if self._varies(one)]
 
-    def print(self, console: Console | None = None) -> Console:
-        """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs.
-
-        Returns the console, for further lines.
-        """
+    def print(self, console: Console | None = None) -> None:
+        """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs."""
         console = console or Console()
-        shown = list(self._columns)
+        shown = list(self.columns)
         left_out: list[str] = []
         if console.is_terminal:
             while self._measure(console, shown).minimum > console.width:
@@ -78,17 +75,16 @@ class ResultTable(Generic[Row]):
             # Rich would cut cells off; a terminal continues a long line on the next one.
             console.width = max(console.width, needed.minimum if console.is_terminal else needed.maximum)
         console.print(self._table(shown))
-        print_lines(console, self._constants)
+        print_lines(self._constants, console=console)
         if left_out:
-            print_lines(console, [f"the terminal is too narrow for: {', '.join(left_out)}"])
-        return console
+            print_lines([f"the terminal is too narrow for: {', '.join(left_out)}"], console=console)
 
     def _varies(self, column: Column[Row]) -> bool:
         """Whether to show a column; if all rows have the same in it, that is kept for below."""
-        texts = {column.cell(row) for row in self._rows}
+        texts = {str(column.cell(row)) for row in self.rows}
         if texts <= {""}:
             return False
-        if column.is_key or not column.left or len(texts) > 1 or len(self._rows) == 1:
+        if column.is_key or not column.left or len(texts) > 1 or len(self.rows) == 1:
             return True
         self._constants.append(f"{column.title}: {texts.pop()}")
         return False
@@ -104,24 +100,35 @@ class ResultTable(Generic[Row]):
             padding=(0, 1, 0, 0),
         )
         for one in columns:
-            texts = [Text(one.title), *(Text.from_markup(one.cell(row)) for row in self._rows)]
+            texts = [one.title, *(one.cell(row) for row in self.rows)]
             table.add_column(
                 one.title,
                 justify="left" if one.left else "right",
                 no_wrap=not one.wraps,
                 overflow="fold",
-                min_width=None if one.wraps else max(text.cell_len for text in texts),
+                min_width=None if one.wraps else max(map(_cells_of, texts)),
             )
-        for row, after in zip(self._rows, [*self._rows[1:], None], strict=True):
+        for row, after in zip(self.rows, [*self.rows[1:], None], strict=True):
             ends = after is not None and self._section(after) != self._section(row)
             table.add_row(
-                *(one.cell(row) for one in columns), end_section=ends, style=self._style(row) or None
+                *(_as_text(one.cell(row)) for one in columns),
+                end_section=ends,
+                style=self._style(row) or None,
             )
         return table
 
     def _measure(self, console: Console, columns: Sequence[Column[Row]]) -> Measurement:
         """The least width at which nothing but prose is broken, and the width at which nothing is."""
         return Measurement.get(console, console.options.update(max_width=_WIDE), self._table(columns))
+
+
+def _as_text(cell: str | Text) -> Text:
+    return Text(cell) if isinstance(cell, str) else cell
+
+
+def _cells_of(cell: str | Text) -> int:
+    """The characters of the longest line."""
+    return max(line.cell_len for line in _as_text(cell).split(allow_blank=True))
 
 
 def marked(is_marked: Callable[[Row], bool]) -> Column[Row]:

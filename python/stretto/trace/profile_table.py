@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, format_place, format_seconds, three_digits
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_bytes, format_percent, format_place, format_seconds, three_digits
 from stretto.trace.analysis import BLOCKING
-from stretto.trace.profile_file import Bin, Profile, Training
+from stretto.trace.profile_file import Bin, Calls, Profile, Training
 
 _BAR = 24
 """Characters of the longest bar."""
@@ -21,64 +19,60 @@ _MOST_ROWS = 10
 
 def print_profile(its: Profile) -> None:
     """Print the kinds of calls that took most time, the histogram, and the training if there is one."""
-    tables = [_calls_table(its), _histogram_table(its.histogram, its.seconds)]
-    console = console_for(*tables)
-    for table in tables:
-        console.print(table)
+    _calls_table(its).print()
+    _histogram_table(its.histogram, its.seconds).print()
     lines = [
         (
-            f"{format_place(its.ranks, its.nodes)}: {100 * its.share:.1f} % of "
+            f"{format_place(its.ranks, its.nodes)}: {format_percent(its.share, 1)} of "
             f"{format_seconds(its.seconds)} inside collectives, {format_seconds(its.waiting)} of it "
             "waiting for late ranks; times are means over ranks, from the first call to the last end"
         ),
         *(_training_lines(its.training) if its.training else []),
     ]
-    print_lines(console, lines)
+    print_lines(lines)
 
 
-def _calls_table(its: Profile) -> Table:
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    table.add_column("most time in", no_wrap=True)
-    table.add_column("spec", overflow="fold")
-    for title in ("bytes", "calls", "time", "a call", "95 %", "arrivals apart", "gap before"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for one in sorted(its.collectives, key=lambda one: -one.inside)[:_MOST_ROWS]:
-        figures = (one.inside, one.seconds.median, one.seconds.p95, one.arrival.median, one.gap.median)
-        table.add_row(
-            one.collective if one.form == BLOCKING else f"{one.collective}, {one.form}",
-            one.spec,
-            format_bytes(one.bytes),
-            str(one.calls),
-            *(_time(seconds) for seconds in figures),
-        )
-    return table
+def _calls_table(its: Profile) -> ResultTable[Calls]:
+    return ResultTable(
+        [
+            Column("most time in", _kind_text, left=True, is_key=True),
+            Column("spec", lambda one: one.spec, left=True, is_key=True),
+            Column("bytes", lambda one: format_bytes(one.bytes)),
+            Column("calls", lambda one: str(one.calls)),
+            Column("time", lambda one: _time(one.inside)),
+            Column("a call", lambda one: _time(one.seconds.median)),
+            Column("95 %", lambda one: _time(one.seconds.p95), detail=1),
+            Column("arrivals apart", lambda one: _time(one.arrival.median), detail=2),
+            Column("gap before", lambda one: _time(one.gap.median), detail=3),
+        ],
+        sorted(its.collectives, key=lambda one: -one.inside)[:_MOST_ROWS],
+    )
+
+
+def _kind_text(one: Calls) -> str:
+    return one.collective if one.form == BLOCKING else f"{one.collective}, {one.form}"
 
 
 def _time(seconds: float) -> str:
     return format_seconds(seconds) if seconds else "0"
 
 
-def _histogram_table(bins: Sequence[Bin], seconds: float) -> Table:
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for title, justify in (
-        ("collective", "left"), ("bytes", "right"), ("calls", "right"), ("", "left"),
-        ("MB", "right"), ("time", "right"), ("of all", "right"), ("", "left"),
-    ):  # fmt: skip
-        table.add_column(title, justify="right" if justify == "right" else "left", no_wrap=True)
+def _histogram_table(bins: Sequence[Bin], seconds: float) -> ResultTable[Bin]:
     most_calls = max((one.calls for one in bins), default=1)
     most_time = max((one.inside for one in bins), default=1.0) or 1.0
-    for one in bins:
-        table.add_row(
-            one.collective,
-            bin_text(one.begin),
-            str(one.calls),
-            "█" * round(_BAR * one.calls / most_calls),
-            three_digits(one.total_bytes / 1e6),
-            _time(one.inside),
-            f"{100 * one.inside / seconds:.1f} %" if seconds else "",
-            "█" * round(_BAR * one.inside / most_time),
-        )
-    return table
+    return ResultTable(
+        [
+            Column("collective", lambda one: one.collective, left=True, is_key=True),
+            Column("bytes", lambda one: bin_text(one.begin)),
+            Column("calls", lambda one: str(one.calls)),
+            Column("", lambda one: "█" * round(_BAR * one.calls / most_calls), left=True, detail=2),
+            Column("MB", lambda one: three_digits(one.total_bytes / 1e6), detail=1),
+            Column("time", lambda one: _time(one.inside)),
+            Column("of all", lambda one: format_percent(one.inside / seconds, 1) if seconds else ""),
+            Column("", lambda one: "█" * round(_BAR * one.inside / most_time), left=True, detail=1),
+        ],
+        bins,
+    )
 
 
 def bin_text(begin: int) -> str:

@@ -7,12 +7,11 @@ import statistics
 import sys
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
-from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bytes, format_count, seconds_unit, three_digits
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_bytes, format_count, format_percent, seconds_unit, three_digits
 from stretto.trace.analysis import BLOCKING, Call, Collective, Late, Totals
 from stretto.trace.files import TraceFolder
 from stretto.trace.summary import Summary
@@ -27,14 +26,12 @@ def print_problems(folder: TraceFolder) -> None:
 
 def print_summary(summary: Summary) -> None:
     """Print tables of slow collectives and late ranks, the totals, and notes."""
-    tables = [slowest_table(summary.slowest)] if summary.slowest else []
+    if summary.slowest:
+        slowest_table(summary.slowest).print()
     if summary.late:
-        tables.append(late_table(summary.late, {one.rank: one.node for one in summary.folder.traces}))
-    console = console_for(*tables)
-    for table in tables:
-        console.print(table)
-    console.print(totals_line(summary.totals), markup=False, highlight=False, soft_wrap=True)
-    print_lines(console, notes(summary.folder, summary.totals, summary.late) if summary.slowest else [])
+        late_table(summary.late, {one.rank: one.node for one in summary.folder.traces}).print()
+    print_lines([totals_line(summary.totals)], style="")
+    print_lines(notes(summary.folder, summary.totals, summary.late) if summary.slowest else [])
 
 
 def time_text(microseconds: float) -> str:
@@ -62,7 +59,7 @@ def figures_text(timeline: Timeline) -> str:
     parts = [f"copies {_ways(timeline)} {time_text(its.copies)} ({each})", *parts]
     return (
         f"{time_text(its.call)}: {', '.join(parts)}; copies and messages at once "
-        f"{time_text(its.both)}, {_percent(its.overlap)} of the call"
+        f"{time_text(its.both)}, {format_percent(its.overlap)} of the call"
     )
 
 
@@ -78,11 +75,7 @@ def _ways(timeline: Timeline) -> str:
 def print_timelines(timelines: Sequence[Timeline]) -> None:
     """Print a line for each rank's call."""
     lines = [f"{call_text(one.call)}: {figures_text(one)}" for one in timelines]
-    print_lines(console_for(), lines, style="")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    print_lines(lines, style="")
 
 
 def _ranks_text(ranks: Sequence[int]) -> str:
@@ -104,58 +97,65 @@ def missing_text(ranks: Sequence[int]) -> str:
     return f"ranks {ranks_text} left no trace: they may have been killed before MPI_Finalize"
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, header_style="bold",
-        pad_edge=False,
-    )  # fmt: skip
-
-
 def _two_lines(above: str, below: str) -> Text:
     return Text.assemble(above, "\n", (below, "dim"))
 
 
-def slowest_table(collectives: Sequence[Collective]) -> Table:
+def slowest_table(collectives: Sequence[Collective]) -> ResultTable[Collective]:
     """The slowest collectives, in two lines each."""
-    table = _table("slowest collectives, by the work after the last arrival")
-    table.add_column("collective", overflow="fold")
-    table.add_column("message, spec", overflow="fold")
-    for title in ("ranks", "total", "work", "wait"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("last", no_wrap=True)
-    for one in collectives:
-        call = one.last
-        form = "" if call.form == BLOCKING else f", {call.form}"
-        table.add_row(
-            _two_lines(call.name, f"{call.sequence} of {call.communicator}"),
-            _two_lines(format_bytes(call.bytes) + form, call.spec),
-            str(call.ranks) if one.complete else _two_lines(str(call.ranks), f"({len(one.calls)})"),
-            time_text(one.total),
-            time_text(one.work),
-            _two_lines(time_text(one.wait), _percent(one.wait_share)),
-            _two_lines(f"rank {call.rank}", f"+{time_text(one.lateness)}"),
-        )
-    return table
+    return ResultTable(
+        [
+            Column("collective", _sequence_text, left=True, is_key=True),
+            Column("message, spec", _message_text, left=True, is_key=True),
+            Column("ranks", _ranks_of, detail=2),
+            Column("total", lambda one: time_text(one.total), detail=1),
+            Column("work", lambda one: time_text(one.work)),
+            Column("wait", lambda one: _two_lines(time_text(one.wait), format_percent(one.wait_share))),
+            Column("last", _last_text, left=True, is_key=True),
+        ],
+        collectives,
+        title="slowest collectives, by the work after the last arrival",
+    )
 
 
-def late_table(late: Sequence[Late], node_of: dict[int, int]) -> Table:
+def _sequence_text(one: Collective) -> Text:
+    return _two_lines(one.last.name, f"{one.last.sequence} of {one.last.communicator}")
+
+
+def _message_text(one: Collective) -> Text:
+    call = one.last
+    form = "" if call.form == BLOCKING else f", {call.form}"
+    return _two_lines(format_bytes(call.bytes) + form, call.spec)
+
+
+def _ranks_of(one: Collective) -> str | Text:
+    ranks = str(one.last.ranks)
+    return ranks if one.complete else _two_lines(ranks, f"({len(one.calls)})")
+
+
+def _last_text(one: Collective) -> Text:
+    return _two_lines(f"rank {one.last.rank}", f"+{time_text(one.lateness)}")
+
+
+def late_table(late: Sequence[Late], node_of: dict[int, int]) -> ResultTable[Late]:
     """The late ranks, in a line each."""
-    table = _table("ranks that came last")
-    for title in ("rank", "node", "last", "waited for it", "alone"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("at worst", overflow="fold")
-    for one in late:
+
+    def worst(one: Late) -> str:
         call = one.worst.last
-        worst = f"{time_text(one.worst.waited)}, {call.name} {call.sequence} of {call.communicator}"
-        table.add_row(
-            "several" if one.rank is None else str(one.rank),
-            "" if one.rank is None else str(node_of[one.rank]),
-            f"{one.times} of {one.collectives}",
-            time_text(one.waited),
-            "" if one.rank is None else time_text(one.waited_alone),
-            worst,
-        )
-    return table
+        return f"{time_text(one.worst.waited)}, {call.name} {call.sequence} of {call.communicator}"
+
+    return ResultTable(
+        [
+            Column("rank", lambda one: "several" if one.rank is None else str(one.rank), is_key=True),
+            Column("node", lambda one: "" if one.rank is None else str(node_of[one.rank])),
+            Column("last", lambda one: f"{one.times} of {one.collectives}"),
+            Column("waited for it", lambda one: time_text(one.waited)),
+            Column("alone", lambda one: "" if one.rank is None else time_text(one.waited_alone)),
+            Column("at worst", worst, left=True, wraps=True, is_key=True),
+        ],
+        late,
+        title="ranks that came last",
+    )
 
 
 def totals_line(totals: Totals) -> str:
@@ -166,7 +166,7 @@ def totals_line(totals: Totals) -> str:
     return (
         f"{format_count(totals.collectives, 'collective')} on {format_count(len(times), 'rank')}; "
         f"a rank spent {time_text(statistics.median(times))}{spread} in them, "
-        f"{_percent(totals.waiting_share)} of it waiting for late ranks"
+        f"{format_percent(totals.waiting_share)} of it waiting for late ranks"
     )
 
 

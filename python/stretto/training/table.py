@@ -5,59 +5,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from stretto.support.console import console_for, print_lines
-from stretto.support.estimates import Estimate
-from stretto.support.units import format_rate, format_seconds, three_digits
-from stretto.training.result import Training
+from stretto.support.console import print_lines
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import format_count, format_percent, format_place, format_rate, format_seconds
+from stretto.training.result import Line, Training
 
 
 def print_training(training: Training) -> None:
     """Print the table and the notes."""
-    shown = table(training)
-    console = console_for(shown)
-    console.print(shown)
-    print_lines(console, notes(training))
+    table(training).print()
+    print_lines(notes(training))
 
 
-def _interval(estimate: Estimate) -> str:
-    return f"({three_digits(estimate.low)}–{three_digits(estimate.high)})"  # noqa: RUF001  as in all tables
-
-
-def table(training: Training) -> Table:
+def table(training: Training) -> ResultTable[Line]:
     """A row for each spec."""
-    title = f"{training.model}, {training.data}, batch {training.batch} on each of {training.ranks} ranks"
-    result = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        header_style="bold",
-        pad_edge=False,
+    images = training.batch * training.ranks
+    ranks = format_count(training.ranks, "rank")
+
+    def share(line: Line) -> str:
+        part = training.communication_share(line)
+        return "" if part is None else format_percent(part)
+
+    def gain(line: Line) -> str:
+        estimate = training.gain(line)
+        return estimate.text() if estimate else ""
+
+    def step(line: Line) -> str:
+        return format_seconds(images / training.images_per_second(line).median)
+
+    return ResultTable(
+        [
+            Column("allreduce", lambda line: line.label, left=True, is_key=True),
+            Column("spec", lambda line: line.spec if line.spec != line.label else "", left=True, is_key=True),
+            Column("images/s (95 %)", lambda line: training.images_per_second(line).text()),
+            Column("step", step, detail=2),
+            Column("communication", share, detail=1),
+            Column("speedup (95 %)", gain),
+        ],
+        training.lines,
+        title=f"{training.model}, {training.data}, batch {training.batch} on each of {ranks}",
     )
-    result.add_column("allreduce")
-    result.add_column("spec")
-    for name in ("images/s", "", "step", "communication", "speedup", ""):
-        result.add_column(name, justify="right", no_wrap=True)
-    for line in training.lines:
-        rate, gain, share = (
-            training.images_per_second(line),
-            training.gain(line),
-            training.communication_share(line),
-        )
-        result.add_row(
-            line.label,
-            line.spec if line.spec != line.label else "",
-            three_digits(rate.median),
-            _interval(rate),
-            format_seconds(training.batch * training.ranks / rate.median),
-            f"{100 * share:.0f} %" if share is not None else "",
-            f"{gain.median:.2f}" if gain else "",
-            f"({gain.low:.2f}–{gain.high:.2f})" if gain else "",  # noqa: RUF001
-        )
-    return result
 
 
 def notes(training: Training) -> Iterator[str]:
@@ -68,7 +55,7 @@ def notes(training: Training) -> Iterator[str]:
         yield f"! {line}"
     rounds = len(training.lines[0].rounds)
     coverage = training.images_per_second(training.lines[0]).coverage
-    where = f"{training.ranks} ranks" + (f" on {training.nodes} nodes" if training.nodes > 1 else "")
+    where = format_place(training.ranks, training.nodes)
     links = f", links of {format_rate(training.rate)}" if training.rate else ""
     yield f"{training.about}, {training.mpi}, {where}{links}; {training.parameters:,} parameters"
     how = f"medians of {rounds} alternating rounds, with {100 * coverage:.0f} % confidence intervals"

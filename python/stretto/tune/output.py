@@ -5,20 +5,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.labels import NATIVE_LABEL
 from stretto.spec.native import NATIVE
-from stretto.support.console import Bar, console_for, print_lines
+from stretto.support.console import Bar, print_lines
 from stretto.support.json_files import document_text
-from stretto.support.units import format_bytes, format_place, format_seconds, seconds_unit, three_digits
+from stretto.support.tables import Column, ResultTable
+from stretto.support.units import (
+    format_bytes,
+    format_percent,
+    format_place,
+    format_seconds,
+    seconds_unit,
+    three_digits,
+)
 from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
 from stretto.tune.table import Json, geometric_mean_gain, rule_text
@@ -74,14 +80,13 @@ def print_summary(tuning: Tuning, rate: float | None) -> None:
         for kind in tuning.settings.kinds
         if (found := tuning.findings.get(kind.name)) and found.choices
     }
-    console = console_for(*tables.values())
     for call, table in tables.items():
-        console.print(table)
+        table.print()
         mean = _mean_gain(tuning, call)
         if mean is not None:
             span = f"{format_bytes(_MEAN_FROM)} - {format_bytes(_MEAN_TO)}"
-            console.print(f"{call}: geometric mean of the gains, {span}: {mean:.2f}")
-    print_lines(console, _notes(tuning))
+            print_lines([f"{call}: geometric mean of the gains, {span}: {mean:.2f}"], style="")
+    print_lines(_notes(tuning))
 
 
 def tuning_json(tuning: Tuning, rate: float | None) -> str:
@@ -142,24 +147,29 @@ def _bound(tuning: Tuning, kind: CallKind, rate: float | None) -> LinkBound | No
     return LinkBound.for_lab(tuning.target.rate, collective, ppn) if tuning.target.rate is not None else None
 
 
-def _choice_table(kind: CallKind, choices: list[Choice], bound: LinkBound | None, baseline: str) -> Table:
-    table = Table(title=kind.name, title_justify="left", box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for column in ("size", baseline, "choice", "time", "gain (95 %)", *(["of bound"] if bound else [])):
-        table.add_column(column, justify="left" if column == "choice" else "right")
-    for choice in choices:
-        part = _bound_share(choice, bound)
-        share = f"{100 * part:.0f} %" if part else ""
-        is_native = choice.spec == NATIVE
-        gain = f"{choice.gain.median:.2f} ({choice.gain.low:.2f}-{choice.gain.high:.2f})"
-        table.add_row(
-            format_bytes(choice.size),
-            _time(choice.native.median),
-            baseline if is_native and baseline != NATIVE_LABEL else choice.spec,
-            "" if is_native else _time(choice.seconds.median),
-            "" if is_native else gain,
-            *([share] if bound else []),
-        )
-    return table
+def _choice_table(
+    kind: CallKind, choices: Sequence[Choice], bound: LinkBound | None, baseline: str
+) -> ResultTable[Choice]:
+    def unless_native(cell: Callable[[Choice], str]) -> Callable[[Choice], str]:
+        return lambda one: "" if one.spec == NATIVE else cell(one)
+
+    def share(one: Choice) -> str:
+        part = _bound_share(one, bound)
+        return format_percent(part) if part else ""
+
+    default = NATIVE if baseline == NATIVE_LABEL else baseline
+    return ResultTable(
+        [
+            Column("size", lambda one: format_bytes(one.size), is_key=True),
+            Column(baseline, lambda one: _time(one.native.median)),
+            Column("choice", lambda one: default if one.spec == NATIVE else one.spec, left=True, is_key=True),
+            Column("time", unless_native(lambda one: _time(one.seconds.median))),
+            Column("gain (95 %)", unless_native(lambda one: one.gain.text())),
+            Column("of bound", share, detail=1),
+        ],
+        choices,
+        title=kind.name,
+    )
 
 
 def _time(seconds: float) -> str:

@@ -209,7 +209,7 @@ def test_a_message_that_was_cut_to_whole_blocks_has_its_bound() -> None:
 def text_of(run: Run, bound: LinkBound | None) -> list[str]:
     console = Console(width=200, color_system=None)
     with console.capture() as capture:
-        console.print(results_table(summarize(run, bound)))
+        results_table(summarize(run, bound)).print(console)
     return [" ".join(line.split()) for line in capture.get().splitlines() if line.strip()]
 
 

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from stretto._core import collectives, why_unsupported, parse_spec
+from stretto._core import collectives, parse_spec, why_unsupported
 from stretto.simulate.jobs import Job, seconds_of
 from stretto.simulate.library_choices import LIBRARIES, library_choice
 from stretto.simulate.platforms import load_platform

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from typer.testing import CliRunner
 
 from stretto import _core
@@ -31,7 +32,6 @@ from stretto.study.file import Study, StudyRun, parse_bench, parse_study, study_
 from stretto.study.runs import Clock, Settings, library_algorithms, measure_run
 from stretto.study.specs import candidates
 from stretto.study.table import gains_table, notes, ranking_table
-from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import Terminated
 
@@ -232,12 +232,11 @@ def test_samples_that_do_not_pair_up_are_refused(samples: Path) -> None:
 
 
 def text_of(study: Study) -> str:
-    tables = [gains_table(run) for run in study.runs]
-    tables.append(ranking_table(study.runs))
-    console = console_for(*tables)
+    console = Console(width=200)
     with console.capture() as capture:
-        for table in tables:
-            console.print(table)
+        for run in study.runs:
+            gains_table(run).print(console)
+        ranking_table(study.runs).print(console)
     return capture.get()
 
 
