@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretto for frameworks: collectives over groups of ranks without mpi.h, so that one binary works with
- * every MPI. The functions are in libstretto.so. A framework looks them up (dlsym) in the process, or loads
- * that library beside an MPI library.
+/* Stretto for frameworks: collectives over groups of ranks without mpi.h, so that one binary works with every
+ * MPI. The functions are in libstretto.so. A framework looks them up (dlsym) in the process, or loads that
+ * library beside an MPI library.
  *
- * All calls start without waiting and return a work, which is tested or waited for, and freed. Their
- * buffers must not change until it has ended. As in MPI, all ranks of a group start the same calls in the
- * same order. Collectives are carried out like MPI's non-blocking ones under Stretto, with the same rule,
- * table and variables; the MPI library carries out messages between two ranks. Buffers may be in device
- * memory, beside buffers of other ranks in host memory. Any thread may call any function, but only one
- * thread at a time those of one work.
+ * Every call starts without waiting and returns a work, which the caller tests or waits for, and then frees.
+ * The buffers of a call must not change until its work has ended. As in MPI, all ranks of a group start the
+ * same calls in the same order. Collectives are carried out like MPI's non-blocking ones under Stretto, with
+ * the same rule, table and variables; the MPI library carries out messages between two ranks. Buffers may be
+ * in device memory, even if those of other ranks are in host memory. Any thread may call any function, but
+ * only one thread at a time may use a work.
  *
- * Unless stated otherwise, a function that fails returns 1 or NULL, and stretto_error() returns one line
- * with the reason. */
+ * Unless stated otherwise, a function that fails returns 1 or NULL, and stretto_error() returns one line with
+ * the reason. */
 #ifndef STRETTO_GROUP_H
 #define STRETTO_GROUP_H
 
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
+/* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C code */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
 #define STRETTO_GROUP_INTERFACE 5
@@ -30,8 +30,7 @@ int stretto_group_interface(void);
 typedef struct stretto_group stretto_group;
 typedef struct stretto_work stretto_work;
 
-/* float16 and bfloat16, which MPI does not know, are reduced in float, and each result is rounded to
- * nearest. */
+/* MPI has no float16 and no bfloat16. Stretto reduces both in float, and rounds each result to nearest. */
 typedef enum stretto_type {
   STRETTO_INT8,
   STRETTO_UINT8,
@@ -66,29 +65,30 @@ const char* stretto_error(void);
  * this one. Fails if there is no MPI library, or if MPI was initialized without MPI_THREAD_MULTIPLE. */
 int stretto_begin(void);
 
-/* A store of the framework through which ranks find each other: short values, each under a key
+/* A store of the framework through which ranks find each other. It holds short values, each under a key
  * (torch.distributed's Store). Both functions return -1 on failure. */
 typedef struct stretto_store {
   void* of;
   int (*set)(void* of, const char* key, const void* value, size_t bytes);
-  /* Waits for the key. Writes at most `capacity` bytes of its value, and returns the number of all. */
+  /* Waits for the key. Writes at most `capacity` bytes of its value, and returns its whole length. */
   long (*get)(void* of, const char* key, void* value, size_t capacity);
 } stretto_store;
 
-/* Begins without MPI: messages between nodes go through sockets of Stretto's own. Collective over `ranks`
- * ranks, which have the same store. No other job may have used its keys. The store is not used after the
- * call. `host`: that of the store's server, by name or address, or NULL. It tells which interface leads to
+/* Begins a job without MPI: sockets of Stretto's own carry the messages between nodes. Collective over
+ * `ranks` ranks, which have the same store. No other job may have used its keys. The store is not used after
+ * the call. `host` is the name or address of the store's server, or NULL. It tells which interface leads to
  * the other ranks, unless STRETTO_INTERFACE or GLOO_SOCKET_IFNAME names one. Fails if a rank does not come
  * within `seconds`, or if this process uses Stretto with MPI. */
 int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host, double seconds);
-/* Ends what stretto_begin_by_store() began, and waits for no other rank, but at most `seconds` until what was
- * sent has left. All groups must have been freed. After that, the process may begin again. */
+/* Ends what stretto_begin_by_store() began. Waits for no other rank, but waits up to `seconds` until all data
+ * that was sent has left. All groups must have been freed. After that, the process may begin again. */
 int stretto_end(double seconds);
-/* For a job without MPI: makes all its works fail with this reason (one line), here and soon on all other
- * ranks, since what is in flight can neither end nor be taken back. The buffers of works that have ended so
- * are free. Nothing more can be started until the job ends; then it may begin again. With MPI: no effect. */
+/* In a job without MPI, makes all works fail with this reason (one line), here and soon on all other ranks,
+ * since messages in flight can neither end nor be taken back. The buffers of works that have failed so are
+ * free. Nothing more can be started until the job ends; then the process may begin again. Has no effect in a
+ * job with MPI. */
 void stretto_fail(const char* reason);
-/* Returns why the job can start nothing more (a rank has died, or stretto_fail()), or NULL. */
+/* Returns why the job can start nothing more (a rank has died, or stretto_fail() was called), or NULL. */
 const char* stretto_failure(void);
 
 /* The rank of this process and the number of ranks, in the job and on its node. */
@@ -100,26 +100,27 @@ typedef struct stretto_place {
 } stretto_place;
 int stretto_find_place(stretto_place* place);
 
-/* Makes a group of ranks of the job; NULL: all. Collective over these ranks, and waits for them. Groups
- * that different threads make at the same time need different tags. */
+/* Makes a group of these ranks of the job, or of all its ranks if `ranks` is NULL. Collective over the ranks
+ * of the group, and waits for them. Groups that different threads make at the same time need different
+ * tags. */
 stretto_group* stretto_group_make(const int* ranks, int count, int tag);
 /* Works of the group that have not ended go on. */
 void stretto_group_free(stretto_group* group);
 
 /* The default stream of a device, by its name (CU_STREAM_LEGACY). */
 #define STRETTO_DEFAULT_STREAM ((void*)1)
-/* From now on, collectives that this thread calls begin when the device has done what the program has put
- * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
- * first, names none: a call begins after what is in the default stream of the buffer's context, and in the
- * streams that wait for that one, but an MPI library that takes device memory gets the calls that it carries
- * out at once. Before other calls that the library carries out, the calling thread waits. Results are in
- * device memory when a call has ended, for all streams. The stream must exist until another one is given.
- * Returns the one before. */
+/* From now on, collectives that this thread calls begin when the device has done everything that the program
+ * had put into `stream` (a CUstream, which is a cudaStream_t) before the call, so the program need not wait
+ * for it. NULL, the initial value, names no stream: a call begins after the work in the default stream of the
+ * buffer's context, and in the streams that wait for that one. But the calls that an MPI library with support
+ * for device memory carries out go to it at once. Before other calls that the MPI library carries out, the
+ * calling thread waits. When a call has ended, its results are in device memory for all streams. The stream
+ * must exist until another one is set. Returns the previous stream. */
 void* stretto_set_device_stream(void* stream);
 
-/* Returns 1 if the CUDA driver of this process knows the memory at an address: of a device, managed, or of
- * the host and registered. Such memory may be given as a buffer, whatever the MPI library takes. If it
- * returns 0, only host memory may. */
+/* Returns 1 if the CUDA driver of this process knows the memory at an address: device memory, managed memory,
+ * or registered host memory. Such memory may be a buffer, whether or not the MPI library accepts it. If the
+ * function returns 0, only host memory may be a buffer. */
 int stretto_knows_device_memory(const void* address);
 
 /* `in` may be `out`. */
@@ -132,42 +133,43 @@ stretto_work* stretto_group_reduce(stretto_group* group, const void* in, void* o
 stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
                                            const size_t* counts, stretto_type type, stretto_op op);
 stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root);
-/* `bytes`: of each rank. */
+/* `bytes`: the length of each rank's part. */
 stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out, size_t bytes);
-/* `bytes`: of each rank's part, the same on all ranks. */
+/* `bytes`: the length of each rank's part. All ranks give the same lengths. */
 stretto_work* stretto_group_allgatherv(stretto_group* group, const void* in, void* out, const size_t* bytes);
 stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out, size_t bytes, int root);
 stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out, size_t bytes, int root);
-/* `bytes`: of each part, the same on all ranks. */
+/* `bytes`: the length of each part, the same on all ranks. */
 stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, void* out, size_t bytes);
 /* The parts for the ranks are adjacent, and so are the parts from them. */
 stretto_work* stretto_group_alltoallv(stretto_group* group, const void* in, const size_t* in_bytes, void* out,
                                       const size_t* out_bytes);
 stretto_work* stretto_group_barrier(stretto_group* group);
-/* Tags from 0 to 32767. */
+/* Tags are from 0 to 32767. */
 stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to, int tag);
 #define STRETTO_ANY_SOURCE (-1)
 stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from, int tag);
 
-/* Advances all that is in flight as far as possible. Returns whether anything happened. For a thread that
- * calls it again and again while works are in flight: Stretto's own helper thread then stays away. */
+/* Advances all works in flight as far as possible. Returns whether anything happened. A thread may call it
+ * again and again while works are in flight; Stretto's own helper thread then stays away. */
 int stretto_progress(void);
-/* In a job without MPI: sleeps for at most `seconds`, until something may have come from another node, or
- * another thread calls stretto_wake(). Elsewhere it returns at once. */
+/* In a job without MPI, sleeps until something may have come from another node, or another thread calls
+ * stretto_wake(), but for at most `seconds`. In a job with MPI, returns at once. */
 void stretto_await(double seconds);
 void stretto_wake(void);
-/* Returns whether it has ended, with success or not. It does not wait, and makes no progress: a work may
+/* Returns whether the work has ended, with success or not. Does not wait, and makes no progress: a work may
  * need stretto_progress() to end. */
 int stretto_work_test(stretto_work* work);
-/* Returns the same after at most so many seconds, in which it makes progress. */
+/* Waits for the work for at most `seconds`, and makes progress meanwhile. Returns whether the work has
+ * ended. */
 int stretto_work_wait(stretto_work* work, double seconds);
-/* For a work that has ended: returns NULL, or one line with the error. */
+/* Returns the error of a work that has ended, as one line, or NULL if it succeeded. */
 const char* stretto_work_error(const stretto_work* work);
-/* Returns the rank from which it received. */
+/* Returns the rank from which the work received. */
 int stretto_work_source(const stretto_work* work);
-/* Writes the state of a work and the ranks that it waits for; nothing for works of the MPI library. */
+/* Writes the state of a work and the ranks that it waits for. Writes nothing for works of the MPI library. */
 void stretto_work_describe(stretto_work* work, char* text, size_t length);
-/* A work that has not ended is given up. MPI still uses its buffers, which must stay. */
+/* Frees a work. A work that has not ended is given up; MPI still uses its buffers, so these must stay. */
 void stretto_work_free(stretto_work* work);
 
 /* Ends all ranks of the job with this exit status, once the launcher has had time to read their output. */

@@ -11,16 +11,16 @@
 extern "C" {
 #endif
 
-/* The version of the library, such as "0.1.0". */
+/* The version of Stretto, such as "0.1.0". */
 const char* stretto_version(void);
-/* The binary interfaces of MPI that this build serves, each with a space behind it: "openmpi mpich abi ". */
+/* The binary interfaces of MPI that this build serves, each followed by a space: "openmpi mpich abi ". */
 const char* stretto_interfaces(void);
 
-/* MPI's collectives by a given spec, such as "ring:segments=16". NULL or "auto": the choice that the MPI
- * function makes; "native": the MPI default. The spec must be the same on all ranks. Errors are those of
- * the MPI function. If a spec cannot be read, the result is MPI_ERR_ARG, with one line on standard error.
- * If it does not fit the operation or the communicator, the MPI default is used (with STRETTO_STRICT=1:
- * MPI_ERR_OTHER). */
+/* MPI's collectives with a given spec, such as "ring:segments=16". NULL or "auto" means the spec that the MPI
+ * function itself would get; "native" means the MPI default. The spec must be the same on all ranks. Errors
+ * are those of the MPI function. If a spec cannot be read, the result is MPI_ERR_ARG, with one line on
+ * standard error. If it does not fit the operation or the communicator, the MPI default is used (with
+ * STRETTO_STRICT=1: MPI_ERR_OTHER). */
 int stretto_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                       MPI_Comm comm, const char* spec);
 int stretto_bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, const char* spec);
@@ -59,7 +59,7 @@ int stretto_exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype d
                    MPI_Comm comm, const char* spec);
 int stretto_barrier(MPI_Comm comm, const char* spec);
 
-/* The same without waiting. The request is like that of MPI_Iallreduce and works in every function that
+/* The non-blocking forms. The request is like that of MPI_Iallreduce and works in every function that
  * completes requests. These calls need MPI_THREAD_MULTIPLE, which Stretto requests from the MPI library by
  * itself. Without it, and for operations of the program, the MPI library's own function is used
  * (docs/c-interface.md). */
@@ -104,9 +104,9 @@ int stretto_iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype 
                     MPI_Comm comm, const char* spec, MPI_Request* request);
 int stretto_ibarrier(MPI_Comm comm, const char* spec, MPI_Request* request);
 
-/* Persistent: made once, started by MPI_Start or MPI_Startall, in any order on each rank, and completed
- * like any other request. Returns MPI_ERR_UNSUPPORTED_OPERATION if Stretto leaves the call to an MPI
- * library that has no persistent collectives. */
+/* The persistent forms. A request is made once, started by MPI_Start or MPI_Startall (in any order on each
+ * rank), and completed like any other request. The functions return MPI_ERR_UNSUPPORTED_OPERATION if Stretto
+ * leaves the call to an MPI library that has no persistent collectives. */
 int stretto_allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                            MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
 int stretto_bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
@@ -164,42 +164,43 @@ int stretto_barrier_init(MPI_Comm comm, MPI_Info info, const char* spec, MPI_Req
 int stretto_parse_spec(const char* collective, const char* spec, char* text, int length);
 
 /* Writes the spec of a call of `collective` with a commutative operation on `comm` whose whole message has
- * `bytes` bytes (the blocks of all ranks together): what earlier calls of the job have decided, or else what
- * table and rule choose. Other forms of a call have their own names: "iallreduce", "allreduce_init". If a
- * tuning table names one of the MPI library's own algorithms, the text is "native(NAME)". That holds if the
- * library was configured for it when the job was started, as `stretto run` does. */
+ * `bytes` bytes (the blocks of all ranks together). This is the spec that earlier calls of the job have
+ * settled on, or else the choice of the table and the rule. Other forms of a call have their own names:
+ * "iallreduce", "allreduce_init". If a tuning table names one of the MPI library's own algorithms, the text
+ * is "native(NAME)". That is true only if the library was configured for it when the job was started, as
+ * `stretto run` does. */
 int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length);
 
 /* From now on, MPI's function of that name uses this spec for messages of `least_bytes` bytes and more;
- * "auto": the choice of table and rule again. For programs that compare specs while they run. To be called
- * on all ranks, between the same two calls of so many bytes; other calls may be in flight. It takes
- * precedence over STRETTO_ALLREDUCE and the like. Returns MPI_ERR_ARG if the spec cannot be read, and
- * MPI_ERR_OTHER if Stretto is not active. */
+ * "auto" restores the choice of the table and the rule. This is for programs that compare specs while they
+ * run. All ranks must call it between the same two calls for messages of such lengths; other calls may be in
+ * flight. It takes precedence over STRETTO_ALLREDUCE and the like. Returns MPI_ERR_ARG if the spec cannot be
+ * read, and MPI_ERR_OTHER if Stretto is not active. */
 int stretto_force(const char* collective, const char* spec, size_t least_bytes);
 
-/* From now on, a SIMD kernel of Stretto computes `op`, an operation that the program has made, on elements
- * of `datatype`, of two bytes each. `type` is "float16" or "bfloat16", `operation` "sum", "product", "min"
- * or "max". The kernel converts both operands to float and rounds the result to nearest. The program's own
+/* From now on, a SIMD kernel of Stretto computes `op`, an operation that the program has made, on elements of
+ * `datatype`, of two bytes each. `type` is "float16" or "bfloat16", `operation` "sum", "product", "min" or
+ * "max". The kernel converts both operands to float and rounds the result to nearest. The program's own
  * function must do the same: it is still called where the MPI library carries a collective out. This holds
- * until the operation or the datatype is freed. It affects no choice, so one rank alone may call it.
- * Returns MPI_ERR_ARG for other names, a predefined operation or other elements, and MPI_ERR_OTHER if
- * Stretto is not active. */
+ * until the operation or the datatype is freed. It does not affect the choice of a spec, so one rank alone
+ * may call it. Returns MPI_ERR_ARG for other names, a predefined operation or other elements, and
+ * MPI_ERR_OTHER if Stretto is not active. */
 int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type, const char* operation);
 
 /* The default stream of a device, by its name (CU_STREAM_LEGACY). */
 #define STRETTO_DEFAULT_STREAM ((void*)1)
-/* From now on, collectives that this thread calls begin when the device has done what the program has put
- * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
- * first, names none: a call begins after what is in the default stream of the buffer's context, and in the
- * streams that wait for that one, but an MPI library that takes device memory gets the calls that it carries
- * out at once. Before other calls that the library carries out, the calling thread waits. Results are in
- * device memory when a call has ended, for all streams. The stream must exist until another one is given.
- * Returns the one before. */
+/* From now on, collectives that this thread calls begin when the device has done everything that the program
+ * had put into `stream` (a CUstream, which is a cudaStream_t) before the call, so the program need not wait
+ * for it. NULL, the initial value, names no stream: a call begins after the work in the default stream of the
+ * buffer's context, and in the streams that wait for that one. But the calls that an MPI library with support
+ * for device memory carries out go to it at once. Before other calls that the MPI library carries out, the
+ * calling thread waits. When a call has ended, its results are in device memory for all streams. The stream
+ * must exist until another one is set. Returns the previous stream. */
 void* stretto_set_device_stream(void* stream);
 
-/* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set. To be called
- * between MPI_Init and MPI_Finalize. Returns the length of the whole text without the terminating zero; 0
- * if nothing is counted. */
+/* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set. Must be called
+ * between MPI_Init and MPI_Finalize. Returns the length of the whole text without the terminating zero, or 0
+ * if Stretto counts nothing. */
 size_t stretto_statistics(char* json, size_t length);
 
 #ifdef __cplusplus

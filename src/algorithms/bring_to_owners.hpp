@@ -9,7 +9,7 @@
 
 namespace stretto {
 
-/// How all pairs of ranks exchange messages: with one partner a round, or all at once.
+/// The pace at which all pairs of ranks exchange messages: with one partner a round, or all at once.
 enum class Pace : std::uint8_t { one_a_round, at_once };
 
 /// Block b belongs to rank b. Appends messages by which every rank sends its contributions to their owners,

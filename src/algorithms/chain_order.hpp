@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-/// All ranks in the order of a chain from the root: first the root's node, then the other nodes one by one.
-/// So a message along the chain crosses each node's link at most once in each direction.
+/// Returns all ranks in the order of a chain from the root: first the root's node, then the other nodes one
+/// by one. So a message along the chain crosses each node's link at most once in each direction.
 ///
 /// The ranks of the root's node are ordered away from the root. A reduce runs along the chain from its end;
 /// it keeps rank order if nodes hold consecutive ranks and the root is the first or the last rank.
@@ -24,7 +24,7 @@ inline std::vector<int> chain_order(const Topology& topology, int root) {
   return order;
 }
 
-/// The place of a rank in an order of all ranks.
+/// Returns the place of a rank in an order of all ranks.
 inline int place_in(const std::vector<int>& order, int rank) {
   return static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
 }

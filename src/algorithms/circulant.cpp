@@ -30,7 +30,8 @@ void append_circulant_reduce_scatter(Schedule& schedule, Slice all) {
       schedule.recv_reduce(sum(first, count), mine(first, count), from,
                            from < rank ? Side::left : Side::right);
     });
-    // Of an odd number, the last one stays as it is. Later rounds read all where the sums are.
+    // If the number of blocks is odd, the last one that is kept stays as it is. Later rounds read all blocks
+    // from the sums, so it is copied there.
     if (is_first && sent < half) {
       const int alone = (rank + half - 1) % p;
       schedule.copy(sum(alone, 1), input(alone));

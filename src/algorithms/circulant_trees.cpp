@@ -16,11 +16,11 @@ std::vector<int> skips_of(int ranks) {
 
 /// Finds the block that a rank receives from each of its q neighbours.
 ///
-/// Every rank is a sum of different skips, and the least of the greedy sum is its base block: a rank has got
-/// it by way of the partial sums, the longest skip last. In the second half, round k brings the base block of
-/// another rank x, which has come from x by skips of rounds before k. x is the nearest one for which that is
-/// so, and whose base block is not taken by an earlier round. Ranks stand on a line here, once more after p,
-/// and x is a sum of skips up to p + rank.
+/// Every rank is a sum of different skips, and the least skip of the greedy sum names its base block. The
+/// rank has got this block by way of the partial sums, the longest skip last. In the second half, round k
+/// brings the base block of another rank x, which has come from x by skips of rounds before k. x is the
+/// nearest rank for which this is so and whose base block no earlier round has taken. Ranks are on a line
+/// here, which repeats them after p, and x is a sum of skips up to p + rank.
 class ReceivedBlocks {
  public:
   ReceivedBlocks(const std::vector<int>& skips, int rank)
@@ -38,7 +38,7 @@ class ReceivedBlocks {
   [[nodiscard]] std::size_t in_round(std::size_t k) const { return blocks_[k]; }
 
  private:
-  /// q for rank 0.
+  /// Returns q for rank 0.
   [[nodiscard]] std::size_t base_block(int rank) const {
     for (std::size_t k = q_; k > 0; --k) {
       if (skips_[k - 1] == rank) return k - 1;
@@ -47,7 +47,7 @@ class ReceivedBlocks {
     return q_;
   }
 
-  /// The sender of a round, on the line: x is not behind it.
+  /// Returns the place of a round's sender on the line. x is at most this.
   [[nodiscard]] int last(std::size_t round) const { return target_ - skips_[round]; }
 
   /// Tries the sums of `at` and one or more of the first `skips` skips, the largest first.

@@ -5,7 +5,7 @@
 
 namespace stretto {
 
-/// What one rank does in a round of a broadcast from rank 0.
+/// The messages of one rank in a round of a broadcast from rank 0.
 struct TreeStep {
   int sent = -1;  // the block; -1: none
   int to = 0;
@@ -13,12 +13,12 @@ struct TreeStep {
   int from = 0;
 };
 
-/// The blocks of a broadcast by a circulant graph: ⌈log2 p⌉.
+/// Returns the number of blocks of a broadcast by a circulant graph: ⌈log2 p⌉.
 int circulant_trees(int ranks);
 
 /// Returns the 2q rounds of rank `me` in a broadcast of q = ⌈log2 p⌉ blocks from rank 0. Each block has a
-/// tree of its own. No rank sends more blocks than one a round, nor more than q in all, so the links carry
-/// the same.
+/// tree of its own. No rank sends more than one block a round, nor more than q in all, so all links carry the
+/// same.
 ///
 /// In round k of q, and again in round q+k, rank r sends to r + s(k) and receives from r - s(k), modulo p.
 /// The skips are s(q) = p, s(k) = ⌈s(k+1)/2⌉. The root sends block k in round k, to rank s(k). A rank

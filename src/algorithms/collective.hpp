@@ -99,13 +99,12 @@ constexpr bool has_private_lengths(Collective collective) {
 constexpr bool is_never_cut(Collective collective) {
   return has_private_lengths(collective) || collective == Collective::barrier;
 }
-/// Whether its schedules also work where the input is the output. An alltoall in place gets a copy of its
-/// input.
+/// Whether its schedules also work if the input is the output. An alltoall in place gets a copy of its input.
 constexpr bool works_in_place(Collective collective) {
   return !is_alltoall(collective) && collective != Collective::barrier;
 }
 
-/// Which blocks of the message a buffer holds: those of Collective's table.
+/// The blocks of the message that a buffer holds, as in Collective's table.
 enum class Held : std::uint8_t { none, own, all };
 struct HeldBlocks {
   Held input;

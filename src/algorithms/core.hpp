@@ -22,7 +22,7 @@ class Core {
   /// The number in the core of a rank that does not hand over its contribution.
   [[nodiscard]] int core_of(int rank) const { return is_paired(rank) ? rank / 2 : rank - extra_; }
   [[nodiscard]] int rank_of(int core) const { return core < extra_ ? 2 * core + 1 : core + extra_; }
-  /// The lowest rank for which it stands: the two of a pair have neighbouring blocks.
+  /// The lowest rank for which a number stands: the two of a pair have neighbouring blocks.
   [[nodiscard]] int lowest_of(int core) const { return core < extra_ ? 2 * core : core + extra_; }
 
  private:

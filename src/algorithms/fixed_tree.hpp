@@ -35,8 +35,8 @@ Value fixed_tree(std::vector<Value> values, const Combine& combine) {
   return std::move(level.front());
 }
 
-/// The same for scans: combines all values as recursive doubling does (Hillis and Steele 1986). The result of
-/// a rank depends on the contributions of the ranks up to it alone.
+/// Does the same for scans: combines all values as recursive doubling does (Hillis and Steele 1986). The
+/// result of a rank depends only on the contributions of the ranks up to it.
 template <typename Value, typename Combine>
 Value fixed_prefix(std::vector<Value> values, const Combine& combine) {
   for (std::size_t distance = 1; distance < values.size(); distance *= 2) {

@@ -13,9 +13,9 @@ struct Halving {
   int count;     // blocks of a half
 };
 
-/// The steps of one of `numbers` participants, a power of two, with as many blocks. The distance grows (1, 2,
-/// 4, …) while the run shrinks. So partners always hold neighbouring runs of ranks, which keeps rank order.
-/// The lower partner continues with the lower half.
+/// Returns the steps of one of `numbers` participants, a power of two, with as many blocks. The distance
+/// grows (1, 2, 4, …) while the run shrinks. So partners always hold neighbouring runs of ranks, which keeps
+/// rank order. The lower partner continues with the lower half.
 inline std::vector<Halving> halvings(int numbers, int me) {
   std::vector<Halving> steps;
   int first = 0;

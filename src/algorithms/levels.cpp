@@ -13,7 +13,7 @@
 namespace stretto {
 namespace {
 
-/// [rank] The domain of a rank of this node.
+/// Returns the domain of each rank, valid for the ranks of `node`.
 const std::vector<int>& domain_of(const Topology& topology, int node) {
   const auto ranks = topology.on_node(node);
   const auto socket = [&](int rank) { return topology.socket_of[static_cast<std::size_t>(rank)]; };
@@ -21,7 +21,7 @@ const std::vector<int>& domain_of(const Topology& topology, int node) {
   return std::any_of(ranks.begin(), ranks.end(), is_elsewhere) ? topology.socket_of : topology.numa_of;
 }
 
-/// The ranks of a node domain by domain, in the order of the domains' lowest ranks.
+/// Returns the ranks of a node domain by domain, in the order of the domains' lowest ranks.
 std::vector<std::vector<int>> domains_on(const Topology& topology, int node) {
   const std::vector<int>& domain = domain_of(topology, node);
   const auto of = [&](int rank) { return domain[static_cast<std::size_t>(rank)]; };

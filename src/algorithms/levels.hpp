@@ -20,7 +20,8 @@ struct Group {
   int me = 0;
 };
 
-/// Where a rank holds a whole message: the input, the output, or scratch from block `first_scratch` on.
+/// The place where a rank holds a whole message: the input, the output, or scratch from block `first_scratch`
+/// on.
 struct Place {
   Buffer buffer = Buffer::input;
   int first_scratch = 0;
@@ -47,7 +48,7 @@ class Levels {
   bool leads_node_ = true;
 };
 
-/// [node] Its lowest rank, or the root.
+/// Returns the leader of each node: its lowest rank, or the root.
 std::vector<int> leaders_of_nodes(const Topology& topology, int root);
 
 // Predicates of an algorithm that reduces level by level, and has one part for the nodes' leaders.

@@ -64,7 +64,7 @@ constexpr const MpiFunctionFacts& facts_of(MpiFunction function) {
   return mpi_functions.at(static_cast<std::size_t>(function));
 }
 
-/// Returns the name without MPI_, in small letters.
+/// Returns the name without MPI_, in lower case.
 constexpr std::string_view name_of(MpiFunction function) {
   return facts_of(function).name;
 }

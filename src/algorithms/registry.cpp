@@ -85,7 +85,7 @@ std::vector<Recipe> sample_recipes(Collective collective) {
 
 namespace {
 
-/// A link after the other, `100x7+50`: seven of 100 percent, and one of 50.
+/// Returns the links one after the other: `100x7+50` is seven of 100 percent, and one of 50.
 std::string links_text(const std::vector<int>& links) {
   std::string text;
   for (auto link = links.begin(); link != links.end();) {
@@ -124,7 +124,7 @@ Task task_of(const Recipe& recipe, const Topology& topology, int root) {
 Schedule build(const Recipe& recipe, const Topology& topology, int root, int rank) {
   const Collective collective = recipe.algorithm->collective;
   if (topology.ranks() == 1 && is_reduction(collective) && !is_scan(collective)) {
-    return Schedule(1, rank, 1).copy(output(0), input(0)).end_round();  // what it brings is the result
+    return Schedule(1, rank, 1).copy(output(0), input(0)).end_round();  // its contribution is the result
   }
   return recipe.algorithm->build(task_of(recipe, topology, root), rank);
 }

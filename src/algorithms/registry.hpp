@@ -30,7 +30,7 @@ struct Recipe {
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
-/// The input of an algorithm that builds a schedule. The same on all ranks.
+/// The input of an algorithm that builds a schedule. It is the same on all ranks.
 struct Task {
   const Topology& topology;
   int root = 0;                     // if the collective has one
@@ -73,8 +73,8 @@ struct Algorithm {
   /// Whether every result is the expression of the fixed tree (algorithms/fixed_tree.hpp), which
   /// STRETTO_REPRODUCIBLE requires. The tests prove a yes; a no is always allowed.
   bool (*has_fixed_tree)(const Task& task) = [](const Task&) { return false; };
-  /// Why the algorithm is of no use on this topology, in a few words; empty if it is useful. It must be
-  /// correct there all the same.
+  /// Why the algorithm is not useful on this topology, in a few words; empty if it is useful. It must be
+  /// correct there in any case.
   std::string_view (*why_unsupported)(const Task& task) = [](const Task&) { return std::string_view{}; };
   int usual_radix = 0;  // 0: the algorithm has none
   bool takes_links = false;
@@ -82,8 +82,8 @@ struct Algorithm {
   /// Whether it sends runs of several blocks in one message. If the caller sets the lengths of blocks, such a
   /// schedule is not cut into segments, since a segment is a part of every block.
   bool moves_runs = false;
-  /// Whether blocks of private lengths take other ways than straight from the rank that has them to the one
-  /// that wants them. Then their lengths travel first, by the same schedule
+  /// Whether some blocks of private lengths do not go straight from the rank that has them to the one that
+  /// wants them. Then their lengths travel first, by the same schedule
   /// (engine/execution/relayed_execution.hpp). The proof refutes a wrong no; a yes costs that walk.
   bool relays = false;
   std::array<Part, 2> parts{};
@@ -99,14 +99,14 @@ struct Algorithm {
   }
 };
 
-/// The same row for the like collective with private lengths. Whether it is worth trying is decided
-/// elsewhere: it must not depend on lengths.
+/// Returns the same row for the corresponding collective with private lengths. Whether it is worth trying is
+/// decided elsewhere, since that must not depend on lengths.
 constexpr Algorithm with_private_lengths(Algorithm row, Collective collective) {
   row.collective = collective;
   row.use = {};
   return row;
 }
-/// The same for an algorithm that relays.
+/// Does the same for an algorithm that relays.
 constexpr Algorithm relaying(Algorithm row, Collective collective) {
   row = with_private_lengths(row, collective);
   row.relays = true;
@@ -115,17 +115,17 @@ constexpr Algorithm relaying(Algorithm row, Collective collective) {
 
 std::span<const Algorithm> algorithms();
 
-/// nullptr if there is no algorithm of that name.
+/// Finds the algorithm of that name; nullptr if there is none.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
 
-/// The algorithm with its usual parameters and parts.
+/// Returns the algorithm with its usual parameters and parts.
 Recipe usual_recipe(const Algorithm& algorithm);
 
-/// The recipes that the proof and the tests try: of each algorithm the usual one and others with different
-/// parameters.
+/// Returns the recipes that the proof and the tests try: for each algorithm the usual one and others with
+/// different parameters.
 std::vector<Recipe> sample_recipes(Collective collective);
 
-/// The canonical spelling: `knomial:radix=4`, `smp(ring)`.
+/// Returns the canonical spelling: `knomial:radix=4`, `smp(ring)`.
 std::string to_string(const Recipe& recipe);
 
 Task task_of(const Recipe& recipe, const Topology& topology, int root = 0);

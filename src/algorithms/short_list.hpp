@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which recipes are worth trying. Everything here derives from the rows of the registry (Algorithm::Use).
+// The recipes that are worth trying. Everything here derives from the rows of the registry (Algorithm::Use).
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,13 @@ struct ShortListed {
   std::vector<std::size_t> segment_bytes;  // segment sizes worth trying
 };
 
-/// The few recipes of a collective that are worth a measurement, in the order of the registry. A composed
-/// algorithm is listed with those parts that gain by segments: its phases overlap only across segments.
+/// Returns the few recipes of a collective that are worth a measurement, in the order of the registry. A
+/// composed algorithm is listed with those parts that gain by segments: its phases overlap only across
+/// segments.
 std::span<const ShortListed> short_list(Collective collective);
 
-/// All recipes of an algorithm that a search should try, the usual one first. A composed algorithm is tried
-/// with every algorithm that is useful as a part; two parts must be good for the same messages.
+/// Returns all recipes of an algorithm that a search should try, the usual one first. A composed algorithm is
+/// tried with every algorithm that is useful as a part; two parts must be good for the same messages.
 std::vector<Recipe> recipes_to_search(const Algorithm& algorithm);
 
 /// Whether the algorithm needs nodes of several ranks.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// libstretto-audit.so, which LD_AUDIT names: it brings those calls to Stretto that look past a preload.
+// libstretto-audit.so, which LD_AUDIT names. It brings calls to Stretto that look past a preload.
 //
-// A preload comes first where the linker searches the whole process. What is opened with RTLD_DEEPBIND is
-// searched in its own libraries first, and dlsym in a handle asks one library alone. The linker tells an
-// auditor of each binding (rtld-audit(7)), and the auditor may name another function. This one names
-// Stretto's wherever a function of the process's MPI library was found that Stretto takes over.
+// A preload comes first where the linker searches the whole process. But for an object that is opened with
+// RTLD_DEEPBIND, the linker searches the object's own libraries first, and dlsym with a handle searches one
+// library alone. The linker tells an auditor about each binding (rtld-audit(7)), and the auditor may name
+// another function. This auditor names Stretto's function if the linker has found a function of the process's
+// MPI library that Stretto takes over.
 //
-// It costs nothing once a function is bound: that holds from glibc 2.35 on, whose linker leaves calls alone
-// if the auditor does not ask for them. An older linker says so, and gets no auditor. The library uses
-// nothing of a C library, which would be loaded a second time for it.
+// From glibc 2.35 on, the auditor costs nothing once a function is bound: the linker leaves calls alone if
+// the auditor does not ask for them. An older linker reports an older version, and gets no auditor. The
+// auditor uses nothing of a C library, which would be loaded a second time for it.
 #include <link.h>
 
 #include <cstdint>
@@ -24,7 +25,8 @@ namespace {
 /// The first version of the linker's interface under which an audited call costs nothing.
 constexpr unsigned first_version = 2;
 
-/// A loaded object. The linker calls it by a cookie, which is its link_map unless an auditor says otherwise.
+/// A loaded object. The linker identifies it by a cookie, which is its link_map unless an auditor says
+/// otherwise.
 struct Object {
   std::uintptr_t cookie = 0;  // 0: not loaded
   Symbols symbols;
@@ -33,8 +35,8 @@ struct Object {
 constinit Object preloaded;        // Stretto
 constinit Object library;          // the first MPI library of the process, as mpi/find_library.cpp has it
 constinit bool is_served = false;  // some calls of it come to Stretto
-/// A library that has MPI's functions in a binary interface of its own, and calls another one by them
-/// (MPItrampoline).
+/// A library that has MPI's functions in a binary interface of its own, and carries them out by calling
+/// another MPI library (MPItrampoline).
 constinit Object translator;
 
 const char* base_name(const char* path) {
@@ -45,10 +47,11 @@ const char* base_name(const char* path) {
   return name;
 }
 
-/// What an object is for MPI. A tool has functions MPI_X, but none of PMPI_X.
+/// The role of an object for MPI. A tool has functions MPI_X, but no PMPI_X.
 enum class Kind { none, mpi_library, translates };
 
-/// By the symbols by which mpi/find_library.cpp tells interfaces apart: libraries have many names.
+/// Returns the kind of an object, by the symbols by which mpi/find_library.cpp tells interfaces apart. Names
+/// do not tell enough, because libraries have many.
 Kind kind_of(const char* name, const Symbols& symbols) {
   if (symbols.find("PMPI_Init") == 0 || symbols.find("MPI_Init") == 0) return Kind::none;
   const bool is_known = starts_with(name, "libmpi_abi.so") || symbols.find("ompi_mpi_comm_world") != 0 ||
@@ -56,7 +59,7 @@ Kind kind_of(const char* name, const Symbols& symbols) {
   return is_known ? Kind::mpi_library : Kind::translates;
 }
 
-/// What an object holds, in the lowest bits of its cookie.
+/// The functions of which an object holds addresses. The value is in the lowest bits of the object's cookie.
 enum class Holds : std::uintptr_t { unknown, ours, others };
 constexpr std::uintptr_t all_of_holds = 3;
 
@@ -73,10 +76,10 @@ bool is_of_mpi(const char* function) {
   return starts_with(function, "MPI_") || starts_with(function, "MPIX_");
 }
 
-/// Whether an object holds the address of a function of MPI that Stretto takes over, and it is not Stretto's:
-/// in a table of functions, or for all calls (-fno-plt). The linker asks no auditor for these. Calls of such
-/// an object must not come to Stretto, since it may hand requests that Stretto made to functions of the
-/// library.
+/// Whether an object holds the address of an MPI function that Stretto takes over, and the address is not
+/// that of Stretto's function. It may be in a table of functions, or serve all calls (-fno-plt). The linker
+/// asks no auditor about such addresses. Calls of such an object must not come to Stretto, since the object
+/// may hand requests that Stretto made to functions of the library.
 bool holds_others(std::uintptr_t& cookie) {
   auto known = static_cast<Holds>(cookie & all_of_holds);
   if (known == Holds::unknown) {
@@ -103,8 +106,8 @@ bool needs(std::uintptr_t one, std::uintptr_t other) {
   return false;
 }
 
-/// Whether an object is a tool, which has functions MPI_X. What it asks the library for is meant to go on
-/// there: it would come back to the tool from Stretto.
+/// Whether an object is a tool, which has functions MPI_X. Its calls of the library are meant to go on there:
+/// from Stretto they would come back to the tool.
 bool is_tool(std::uintptr_t cookie, const char* function) {
   const Symbols symbols(*object_of(cookie));
   for (const char* name : {*function == 'P' ? function + 1 : function, "MPI_Init", "MPI_Init_thread"}) {
@@ -115,7 +118,7 @@ bool is_tool(std::uintptr_t cookie, const char* function) {
 
 constinit const std::uintptr_t* const* start_of_stack = nullptr;
 
-/// The launcher of rank 0, or none, started the process.
+/// Whether the process is rank 0 according to its launcher, or has no launcher.
 bool may_be_rank_0(const Arguments& process) {
   for (const char* name : rank_variables) {
     if (const char* rank = process.variable(name)) return is_equal(rank, "0");
@@ -123,7 +126,8 @@ bool may_be_rank_0(const Arguments& process) {
   return true;
 }
 
-/// For a program that binds MPI_Init where Stretto is not preloaded, though this auditor was started with it.
+/// Reports a program that binds MPI_Init without Stretto's preload, though the preload was set along with
+/// this auditor.
 void tell_of_removed_preload() {
   static constinit bool was_told = false;
   if (was_told || start_of_stack == nullptr) return;
@@ -138,8 +142,8 @@ void tell_of_removed_preload() {
       "what changes it\n");
 }
 
-/// Returns the function that an object gets in place of the one that was found in another object; 0: that
-/// one.
+/// Returns the function that an object gets in place of the one that was found in another object; 0: it gets
+/// the one that was found.
 std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* function) {
   if (is(from, library)) return 0;
   if (is(to, library) && preloaded.cookie == 0) {
@@ -147,8 +151,8 @@ std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* func
     return 0;
   }
   if (is(from, preloaded)) {
-    // Calls go on to the library that they come from. Where the linker searches the whole process, it may
-    // have found another one, or a translator.
+    // Calls go on to the library for which they were meant. If the linker searches the whole process, it may
+    // have found another library, or a translator.
     const bool is_others = is_served && !is(to, library) && Symbols(*object_of(to)).find("PMPI_Init") != 0;
     return is_others ? library.symbols.find(function) : 0;
   }
@@ -158,8 +162,8 @@ std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* func
     is_served = is_served || ours != 0;
     return ours;
   }
-  // Handles of a translator are not those of the library that it calls. Stretto gets what it calls there, so
-  // what calls the translator goes past Stretto.
+  // Handles of a translator are not those of the library that it calls. Stretto gets the translator's calls
+  // of that library, so calls of the translator go past Stretto.
   const bool is_translated = is(to, preloaded) && translator.cookie != 0 && needs(from, translator.cookie);
   return is_translated ? translator.symbols.find(function) : 0;
 }
@@ -179,7 +183,8 @@ STRETTO_OF_AUDITOR unsigned la_version(unsigned of_linker) {
   return of_linker < stretto::first_version ? 0 : stretto::first_version;
 }
 
-/// Says whose bindings are told. (The linker tells of each dlsym to such an object or from one.)
+/// Says which bindings of an object the linker reports. (It reports each dlsym to such an object or from
+/// one.)
 STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uintptr_t* cookie) {
   if (space != LM_ID_BASE) return 0;  // dlmopen: Stretto is not in there
   const char* const name = stretto::base_name(object->l_name);
@@ -189,12 +194,12 @@ STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uint
   }
   if (stretto::starts_with(name, "libstretto.so")) {
     if (preloaded.cookie == 0) preloaded = opened;
-    return LA_FLG_BINDTO;  // what Stretto asks for is its own concern
+    return LA_FLG_BINDTO;  // bindings from Stretto are its own concern
   }
   switch (stretto::kind_of(name, opened.symbols)) {
     case stretto::Kind::mpi_library:
-      // A process may load several, but Stretto serves one. A library of the standard ABI that translates
-      // loads another one behind it, whose functions must not come to Stretto as well.
+      // A process may load several MPI libraries, but Stretto serves one. A library of the standard ABI that
+      // translates loads another library behind it, whose functions must not come to Stretto as well.
       if (library.cookie == 0) library = opened;
       return LA_FLG_BINDTO;
     case stretto::Kind::translates:
@@ -214,7 +219,7 @@ STRETTO_OF_AUDITOR unsigned la_objclose(std::uintptr_t* cookie) {
   return 0;
 }
 
-/// Returns the function that `name` is bound to.
+/// Returns the function to which `name` is bound.
 STRETTO_OF_AUDITOR std::uintptr_t la_symbind64(ElfW(Sym) * found, unsigned /*index*/, std::uintptr_t* from,
                                                std::uintptr_t* to, unsigned* flags, const char* name) {
   *flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;

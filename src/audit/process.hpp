@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the auditor knows of its process, without a C library.
+// Access to the auditor's process, without a C library.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace stretto {
 
-/// The words that the program was started with.
+/// The arguments and the environment with which the program was started.
 class Arguments {
  public:
-  /// `stack`: where the kernel put them, which the linker remembers: their number, the words, a null pointer,
-  /// the environment, a null pointer.
+  /// `stack` is the place where the kernel put them, which the linker remembers: the number of arguments, the
+  /// arguments, a null pointer, the environment, a null pointer.
   explicit Arguments(const std::uintptr_t* stack) : stack_(stack) {}
 
   [[nodiscard]] const char* program() const {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program, without its beginning (program/main.cpp): times collectives by several specs in one
-// run, checks their results, and prints events (output/report.hpp) for `stretto bench`; or measures messages,
-// for `stretto calibrate`. Its own traffic uses PMPI, so that nothing changes what it relies on.
+// The measuring program, without its beginning (program/main.cpp). It times collectives by several specs in
+// one run, checks their results, and prints events (output/report.hpp) for `stretto bench`. For `stretto
+// calibrate`, it measures messages instead. Its own traffic uses PMPI, so that Stretto does not change it.
 //
-// With --serve yes one job makes many measurements: each line of standard input has the options of one,
-// like the command line, which has the defaults. Each is answered by events from `start` to `end`, or by an
-// `error`, after which the job goes on. It ends with standard input, or the line `end`.
+// With --serve yes, one job makes many measurements. Each line of standard input has the options of one, in
+// the form of the command line, which has the defaults. The job answers each line by events from `start` to
+// `end`, or by an `error`, after which it goes on. It ends with standard input or the line `end`.
 
 #include <chrono>
 #include <exception>
@@ -97,7 +97,7 @@ bool serve(const Options& usual, const Placement& placement, Job& job) {
       }
       correct = run(options, placement, job) && correct;
     } catch (const std::invalid_argument& error) {
-      // The same error on all ranks.
+      // All ranks have the same error.
       if (speaks) report_error(error.what());
     }
   }
@@ -111,7 +111,7 @@ int complain(const std::string& reason) {
 
 }  // namespace
 
-/// Runs it all and returns the exit status. program/main.cpp calls it.
+/// Runs the measuring program and returns the exit status. program/main.cpp calls it.
 extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char** argv) {
   Options options;
   std::exception_ptr wrong;
@@ -125,8 +125,8 @@ extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char*
   int provided = mpi.thread_single;
   if (has_library) {
     if (const std::string error = load_mpi(); !error.empty()) return complain(error);
-    // As Stretto does for a program whose symbols include non-blocking collectives. Here they are found at
-    // run time.
+    // Asks for what Stretto asks for if a program's symbols include non-blocking collectives. This program
+    // finds these functions at run time.
     wanted = options.only_blocking() ? mpi.thread_single : mpi.thread_multiple;
     MPI_Init_thread(&argc, &argv, wanted, &provided);
     load_mpi();

@@ -11,7 +11,8 @@
 
 namespace stretto {
 
-/// Parse arguments from Python. They throw a ValueError of one line if there is no such thing.
+/// These parse arguments from Python. They throw a ValueError of one line if an argument names something that
+/// does not exist.
 Collective collective_named(const std::string& name);
 Recipe recipe_spelled(const std::string& collective, const std::string& text);
 void check_rank(const std::string& what, int rank, const Topology& topology);

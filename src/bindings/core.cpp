@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module for everything that is free of MPI: the registry, specs, topologies, schedules and their
-// proof. The build makes python/stretto/_core.pyi of it, with the types and these texts.
+// The Python module for everything that does not need MPI: the registry, specs, topologies, schedules and
+// their proof. The build makes python/stretto/_core.pyi from it, with the types and these texts.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -168,9 +168,9 @@ void bind_registry(nb::module_& module) {
       .def_ro("usual_radix", &Algorithm::usual_radix,
               "The radix unless a spec gives one; 0 if it takes none.")
       .def_ro("moves_runs", &Algorithm::moves_runs,
-              "Where blocks are the caller's, it is not cut into segments, whatever a spec says.")
+              "Whether it is never cut into segments where blocks are the caller's, whatever a spec says.")
       .def_prop_ro("parts", &parts_of,
-                   "The collective of each algorithm that it is made of, and which that usually is.")
+                   "The collective of each algorithm that it is made of, and the usual algorithm.")
       .def_prop_ro(
           "usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); },
           "The recipe with the usual radix and parts: `knomial:radix=4`, `smp(ring)`.")
@@ -194,7 +194,7 @@ void bind_registry(nb::module_& module) {
       "sample_recipes",
       [](const std::string& collective) { return texts_of(sample_recipes(collective_named(collective))); },
       nb::arg("collective"),
-      "Of each algorithm the recipes that the proof tries: the usual one and telling others.");
+      "The recipes that the proof tries: for each algorithm the usual one and others with other parameters.");
 
   nb::class_<ShortListed>(module, "ShortListed",
                           "A recipe that is known to be among the fastest for some messages.")
@@ -226,7 +226,7 @@ void bind_registry(nb::module_& module) {
           "The algorithm with its parameters and parts, without segments.")
       .def_prop_ro(
           "segments", [](const Spec& s) { return s.pipelining.segments; },
-          "0 if not set, as are segment_bytes and window.")
+          "0 if not set, like segment_bytes and window.")
       .def_prop_ro("segment_bytes", [](const Spec& s) { return s.pipelining.segment_bytes; })
       .def_prop_ro("window", [](const Spec& s) { return s.pipelining.window; })
       .def("__str__", [](const Spec& s) { return to_string(s); });
@@ -236,18 +236,18 @@ void bind_registry(nb::module_& module) {
         return parse_spec(collective_named(collective), text);
       },
       nb::arg("text"), nb::arg("collective") = "allreduce",
-      "The spec that `text` spells; str() of it is the canonical spelling.");
+      "Parses a spec; str() of the result is the canonical spelling.");
 }
 
 void bind_schedules(nb::module_& module) {
   nb::class_<Topology>(
       module, "Topology",
-      "Where ranks live: nodes and, over all of them, sockets and NUMA domains, each numbered from 0.")
+      "The places of ranks: nodes, and sockets and NUMA domains, which are numbered from 0 over all nodes.")
       .def(
           "__init__",
           [](Topology* self, const std::string& text) { new (self) Topology(parse_topology(text)); },
           nb::arg("text"),
-          "`nodes=8,ppn=4`, `ppn=4+4+1`, `map=0,0,1`, or a line a rank, as STRETTO_TOPOLOGY has it.")
+          "`nodes=8,ppn=4`, `ppn=4+4+1`, `map=0,0,1`, or a line for each rank, as in STRETTO_TOPOLOGY.")
       .def_prop_ro("ranks", &Topology::ranks)
       .def_ro("nodes", &Topology::nodes)
       .def_ro("sockets", &Topology::sockets)
@@ -260,7 +260,7 @@ void bind_schedules(nb::module_& module) {
       .def_ro("by_node", &Topology::by_node, "All ranks, node by node, ascending on each.")
       .def_ro("max_ppn", &Topology::max_ppn)
       .def_ro("min_ppn", &Topology::min_ppn)
-      .def_ro("contiguous", &Topology::contiguous, "Each node holds a run of consecutive ranks.");
+      .def_ro("contiguous", &Topology::contiguous, "Whether each node has a run of consecutive ranks.");
 
   nb::class_<Slice>(module, "Slice")
       .def_prop_ro(
@@ -268,17 +268,16 @@ void bind_schedules(nb::module_& module) {
       .def_ro("first", &Slice::first)
       .def_ro("count", &Slice::count)
       .def_ro("run", &Slice::run, "Consecutive blocks before the next step; 0 if all are consecutive.")
-      .def_ro("step", &Slice::step, "From one run to the next; may be negative.");
-  nb::class_<Action>(
-      module, "Action",
-      "One thing that a rank does. str() of it is `send b1→3`, `recv b0-1←5`, `reduce b1=in1+s0`.")
+      .def_ro("step", &Slice::step, "The distance from one run to the next; may be negative.");
+  nb::class_<Action>(module, "Action",
+                     "An action of a rank. str() of it is `send b1→3`, `recv b0-1←5`, `reduce b1=in1+s0`.")
       .def_prop_ro(
           "kind", [](const Action& a) { return text_of(a.kind); },
           "One of:\n"
           "\n"
           "send (left to peer), recv (into from peer), copy (into = left), reduce (into = left op right),\n"
           "recv_reduce (into = left op right, of which None is what arrives).")
-      .def_ro("peer", &Action::peer, "-1 if none.")
+      .def_ro("peer", &Action::peer, "The other rank; -1 if there is none.")
       .def_prop_ro("into", [](const Action& a) { return if_any(a.into); })
       .def_prop_ro("left", [](const Action& a) { return if_any(a.left); })
       .def_prop_ro("right", [](const Action& a) { return if_any(a.right); })
@@ -289,7 +288,7 @@ void bind_schedules(nb::module_& module) {
       .def_prop_ro("blocks", &Schedule::blocks)
       .def_prop_ro(
           "scratch", [](const Schedule& s) { return s.scratch_shape().all(); },
-          "The block that each scratch block is as large as.")
+          "For each scratch block, the block whose size it has.")
       .def_prop_ro("rounds", &rounds_of);
   module.def(
       "build",
@@ -307,20 +306,20 @@ void bind_proof(nb::module_& module) {
   nb::class_<Traffic>(module, "Traffic")
       .def_ro("messages", &Traffic::messages)
       .def_ro("blocks", &Traffic::blocks);
-  nb::class_<Proof>(module, "Report", "What a proof found. Figures are 0 where it does not hold.")
+  nb::class_<Proof>(module, "Report", "The result of a proof. Figures are 0 if it does not hold.")
       .def_prop_ro("ok", &Proof::holds)
       .def_ro("error", &Proof::error, "One line, empty if the proof holds.")
       .def_ro("keeps_order", &Proof::keeps_order)
       .def_ro("has_fixed_tree", &Proof::has_fixed_tree)
-      .def_ro("blocks", &Proof::blocks, "How many the message is cut into.")
-      .def_ro("rounds", &Proof::rounds, "Rounds with a message, of the busiest rank.")
+      .def_ro("blocks", &Proof::blocks, "The number of blocks into which the message is cut.")
+      .def_ro("rounds", &Proof::rounds, "Rounds with a message on the busiest rank.")
       .def_ro("depth", &Proof::depth,
               "Messages on the longest chain in which each one waits for the one before.")
       .def_ro("messages", &Proof::messages, "Messages that the busiest rank sends.")
       .def_ro("between_nodes", &Proof::between_nodes,
-              "What the busiest rank sends to other nodes, each figure for itself.")
-      .def_ro("within_node", &Proof::within_node, "What the busiest rank sends within its node.")
-      .def_ro("link", &Proof::link, "What crosses the link of the busiest node, in the busier direction.");
+              "The busiest rank's traffic to other nodes; each figure is that of the rank that has most.")
+      .def_ro("within_node", &Proof::within_node, "The busiest rank's traffic within its node.")
+      .def_ro("link", &Proof::link, "The traffic on the busiest node's link, in the busier direction.");
 
   def_question(
       module, "verify",
@@ -328,7 +327,7 @@ void bind_proof(nb::module_& module) {
         const nb::gil_scoped_release released;
         return verify(question.recipe, question.topology, question.root);
       },
-      "Proves the schedules of all ranks, out of place and in place, and what the registry says of them.");
+      "Proves the schedules of all ranks, out of place and in place, and what the registry says about them.");
   def_question(
       module, "keeps_order",
       [](const Question& question) { return keeps_order(question.recipe, question.topology, question.root); },
@@ -345,7 +344,7 @@ void bind_proof(nb::module_& module) {
         return std::string(question.recipe.algorithm->why_unsupported(
             task_of(question.recipe, question.topology, question.root)));
       },
-      "Why it is of no use there, in a few words; empty if it is.");
+      "Why the recipe is not supported there, in a few words; empty if it is supported.");
 }
 
 }  // namespace
@@ -353,7 +352,7 @@ void bind_proof(nb::module_& module) {
 void bind_settings(nb::module_& module) {
   module.def(
       "cache_groups", [] { return group_by_cache(allowed_cpus()); },
-      "The processors that this process may use, by the last-level cache that they share.");
+      "The processors that this process may use, grouped by the last-level cache that they share.");
   module.def(
       "complaints",
       [](const std::string& name, const std::string& value) {
@@ -366,14 +365,14 @@ void bind_settings(nb::module_& module) {
         return errors;
       },
       nb::arg("name"), nb::arg("value"),
-      "What is wrong with this environment variable, if it is a setting of the library.");
+      "What is wrong with this environment variable, if it is a setting of Stretto.");
 }
 
 NB_MODULE(_core, module) {
   module.doc() =
-      "What is free of MPI in Stretto's C++ core: the registry, specs, topologies, schedules and their "
-      "proof.\n\n"
-      "A text that cannot be read, and a rank or root that is not there, is a ValueError of one line.";
+      "The parts of Stretto's C++ core that do not need MPI: the registry, specs, topologies, schedules and "
+      "their proof.\n\n"
+      "A text that cannot be read, or a rank or root that does not exist, raises a ValueError of one line.";
   module.def("version", [] { return std::string(STRETTO_VERSION); });
   bind_registry(module);
   bind_schedules(module);

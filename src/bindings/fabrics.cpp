@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module: what jobs have found out about a fabric.
+// The Python module: the findings of jobs about a fabric.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -36,9 +36,8 @@ std::optional<Decision> find(const Fabric& fabric, const std::string& collective
 }  // namespace
 
 void bind_fabrics(nb::module_& module) {
-  nb::class_<Decision>(
-      module, "Decision",
-      "What jobs have decided for calls of `begin` bytes, a power of two, and up to twice as many.")
+  nb::class_<Decision>(module, "Decision",
+                       "A decision of jobs for calls of `begin` bytes, a power of two, up to twice as many.")
       .def_prop_ro("nodes", [](const Decision& d) { return d.kind.nodes; })
       .def_prop_ro(
           "ppn", [](const Decision& d) { return d.kind.max_ppn; }, "Ranks on the fullest node.")
@@ -53,11 +52,11 @@ void bind_fabrics(nb::module_& module) {
           "Times faster than the MPI default, where that was measured.")
       .def_prop_ro(
           "seconds", [](const Decision& d) { return if_known(d.seconds); },
-          "What a call of `bytes` took, if that is known.")
+          "The time of a call of `bytes`, if it is known.")
       .def_ro("bytes", &Decision::bytes)
       .def_ro("when", &Decision::when, "The date, such as 2026-11-24; empty: not known.")
       .def_prop_ro("is_busy", &Decision::is_busy, "Whether the job that decided it had to share its cores.");
-  nb::class_<MeasuredNetwork>(module, "MeasuredNetwork", "What a job has measured of its network.")
+  nb::class_<MeasuredNetwork>(module, "MeasuredNetwork", "A job's measurements of its network.")
       .def_ro("machine", &MeasuredNetwork::machine)
       .def_ro("nodes", &MeasuredNetwork::nodes,
               "Nodes of the communicator that measured it, with `ppn` ranks each.")
@@ -65,32 +64,32 @@ void bind_fabrics(nb::module_& module) {
       .def_ro("when", &MeasuredNetwork::when, "The date, such as 2026-11-24; empty: not known.")
       .def_ro("busy", &MeasuredNetwork::busy, "The part of the time in which a rank waited for its core.")
       .def_ro("connections_from", &MeasuredNetwork::connections_from,
-              "Connections of Stretto's own carry messages of so many bytes or more between nodes; 0: none.")
+              "Bytes from which on Stretto's own connections carry messages between nodes; 0: never.")
       .def_ro("streams", &MeasuredNetwork::streams,
-              "Connections to a rank that share long messages, where Stretto's own carry them.")
+              "The number of Stretto's own connections to a rank that share a long message.")
       .def_prop_ro("is_busy", &MeasuredNetwork::is_busy,
-                   "Whether that is so much that the network may be faster.")
+                   "Whether `busy` is so high that the network may be faster than measured.")
       .def_prop_ro(
           "rates", [](const MeasuredNetwork& m) { return m.machine.node_rates; },
           "Bytes per second of each node's link; empty if links are alike.");
   nb::class_<Fabric>(module, "Fabric",
-                     "What jobs have found out about the network between hosts (docs/formats.md).")
+                     "The findings of jobs about the network between hosts (docs/formats.md).")
       .def(
           "__init__", [](Fabric* self, const std::string& text) { new (self) Fabric(text); }, nb::arg("text"),
-          "From the text of a file.")
+          "Reads the text of a file.")
       .def_prop_ro("mpi", [](const Fabric& f) { return f.identity().mpi; })
       .def_prop_ro(
           "network", [](const Fabric& f) { return f.identity().network; },
-          "The settings by which the library chooses its network.")
+          "The settings by which the MPI library chooses its network.")
       .def_prop_ro("processor", [](const Fabric& f) { return f.identity().processor; })
       .def_prop_ro(
           "hosts", [](const Fabric& f) { return f.identity().hosts; },
-          "Their names without numbers: `node#`.")
-      .def_prop_ro("decisions", &Fabric::decisions, "The latest last.")
+          "The names of the hosts, with # for numbers: `node#`.")
+      .def_prop_ro("decisions", &Fabric::decisions, "All decisions, the latest last.")
       .def_prop_ro("measured", &Fabric::measured)
       .def("find", &find, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
            nb::arg("in_place") = false,
-           "What was decided for blocking calls of so many bytes on communicators of this shape.");
+           "The decision for blocking calls of this many bytes on communicators of this shape.");
 }
 
 }  // namespace stretto

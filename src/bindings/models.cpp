@@ -114,7 +114,8 @@ double formula_seconds(const ClosedForm& form, double bytes, int nodes, int ppn,
   return seconds(form.cost(call), bytes, machine);
 }
 
-/// As a job asks (interpose/dispatch/online.cpp): a spec must serve every call of the size class.
+/// Finds the fastest specs as a job does (interpose/dispatch/online.cpp): each must serve every call of the
+/// size class.
 std::vector<std::pair<std::string, double>> fastest(const std::string& name, std::size_t from,
                                                     const Topology& topology, const Machine& machine,
                                                     std::size_t most) {
@@ -133,7 +134,7 @@ std::vector<std::pair<std::string, double>> fastest(const std::string& name, std
   return specs;
 }
 
-/// As a job without MPI asks (interpose/dispatch/modelled_calls.cpp).
+/// Finds the fastest spec as a job without MPI does (interpose/dispatch/modelled_calls.cpp).
 std::optional<std::tuple<std::string, double, std::size_t>> fastest_without_library(const std::string& name,
                                                                                     std::size_t bytes,
                                                                                     const Topology& topology,
@@ -159,23 +160,24 @@ std::optional<std::tuple<std::string, double, std::size_t>> fastest_without_libr
 
 void bind_machine(nb::module_& module) {
   nb::class_<Protocol>(module, "Protocol",
-                       "How messages of `begin` bytes and more go: latency (seconds) plus bytes / bandwidth.")
+                       "The cost of messages from `begin` bytes on: latency (seconds) + bytes / bandwidth.")
       .def_ro("begin", &Protocol::from)
       .def_ro("latency", &Protocol::latency)
       .def_ro("bandwidth", &Protocol::bandwidth)
-      .def_ro("synchronous", &Protocol::synchronous, "The transfer begins when the receive is posted.")
+      .def_ro("synchronous", &Protocol::synchronous,
+              "Whether the transfer begins only when the receive is posted.")
       .def_ro("duplex", &Protocol::duplex,
-              "1: a rank sends to one and receives from another at once; 0: one after the other.")
+              "1: a rank sends to one rank and receives from another at once; 0: one after the other.")
       .def_ro("exchange", &Protocol::exchange, "The same for two ranks that send to each other.")
       .def_prop_ro(
           "core", [](const Protocol& row) { return row.core > 0 ? std::optional(row.core) : std::nullopt; },
           "Bytes per second that a core passes when it sends or receives; it does nothing else meanwhile.\n"
           "\n"
           "None: it takes no time.");
-  nb::class_<Machine>(module, "Machine", "What the models know of a cluster.")
+  nb::class_<Machine>(module, "Machine", "A cluster as the models see it.")
       .def(
           "__init__", [](Machine* self, const std::string& text) { new (self) Machine(parse_machine(text)); },
-          nb::arg("text"), "From the text of a machine file (docs/formats.md).")
+          nb::arg("text"), "Reads the text of a machine file (docs/formats.md).")
       .def_ro("name", &Machine::name)
       .def_ro("description", &Machine::description)
       .def_ro("engine_message", &Machine::engine_message)
@@ -185,7 +187,7 @@ void bind_machine(nb::module_& module) {
           "Bytes per second of each node's link, if they differ; else empty.")
       .def_prop_ro(
           "node_bandwidth", [](const Machine& m) { return m.node.bandwidth; },
-          "What one node sends, or receives, in a second; 0: without limit, as fabric_bandwidth.")
+          "Bytes per second that one node sends, or receives; 0: without limit, as in fabric_bandwidth.")
       .def_prop_ro("fabric_bandwidth", [](const Machine& m) { return m.fabric.bandwidth; })
       .def_prop_ro(
           "reduction_rates",
@@ -194,10 +196,10 @@ void bind_machine(nb::module_& module) {
             for (const Rate& rate : m.reduction) rates.emplace_back(rate.from, rate.bandwidth);
             return rates;
           },
-          "From so many bytes of a vector on, bytes of an operand that are reduced in a second; ascending.")
+          "Pairs of a vector's bytes and the rate from there on (bytes of an operand per second); ascending.")
       .def_prop_ro(
           "shares_memory", [](const Machine& m) { return m.shared.has_value(); },
-          "It says what messages of the engine through the shared memory of a node take.")
+          "Whether it has the costs of the engine's messages through the shared memory of a node.")
       .def(
           "without_shared_memory",
           [](const Machine& m) {
@@ -208,7 +210,7 @@ void bind_machine(nb::module_& module) {
           "The same machine, on which the MPI library carries all messages.")
       .def_prop_ro(
           "has_device", [](const Machine& m) { return m.device.has_value(); },
-          "It says how fast copies between device and host memory are.")
+          "Whether it has the costs of copies between device and host memory.")
       .def(
           "with_device",
           [](const Machine& m, double to_host, double to_device, double latency) {
@@ -217,15 +219,15 @@ void bind_machine(nb::module_& module) {
             return other;
           },
           nb::arg("to_host"), nb::arg("to_device"), nb::arg("latency"),
-          "The same machine with copies of so many bytes per second, after so many seconds each.")
+          "The same machine with copies at these bytes per second, after `latency` seconds each.")
       .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"),
-           "Seconds that it takes to reduce a byte of a vector of so many.")
+           "The seconds to reduce one byte of a vector of this many bytes.")
       .def(
           "protocols",
           [](const Machine& m, const std::string& level) {
             return m.levels.at(static_cast<std::size_t>(named("level", level, level_names)));
           },
-          nb::arg("level"), "Those of a level: socket, node or network.");
+          nb::arg("level"), "The protocols of a level: socket, node or network.");
 }
 
 }  // namespace
@@ -235,7 +237,7 @@ void bind_models(nb::module_& module) {
   nb::class_<ClosedForm>(module, "ClosedForm", "A formula of the papers for the cost of an allreduce.")
       .def_prop_ro("algorithm", [](const ClosedForm& f) { return std::string(f.algorithm); })
       .def_prop_ro(
-          "label", [](const ClosedForm& f) { return std::string(f.label); }, "As the papers call it: RNG.")
+          "label", [](const ClosedForm& f) { return std::string(f.label); }, "Its name in the papers: RNG.")
       .def_prop_ro("source", [](const ClosedForm& f) { return std::string(f.source); })
       .def("seconds", &formula_seconds, nb::arg("message_bytes"), nb::arg("nodes"), nb::arg("ppn"),
            nb::arg("segments"), nb::arg("machine"));
@@ -249,21 +251,19 @@ void bind_models(nb::module_& module) {
           "parts", [](const Prediction& p) { return parts_of(p.end); },
           "Seconds of the critical path: latency, wire, reduction, overhead, waiting, copy.")
       .def_ro("extrapolated", &Prediction::extrapolated,
-              "Walked with fewer nodes or segments, and drawn out in a straight line.");
+              "Whether it was extrapolated in a straight line from fewer nodes or segments.");
   nb::class_<BoundPredictor>(module, "Predictor", "Walks the schedules of one recipe on one topology.")
       .def(nb::init<const std::string&, const std::string&, const Topology&, int>(), nb::arg("collective"),
            nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0)
       .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("message_bytes"), nb::arg("machine"),
            nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
            nb::arg("engine") = true, nb::arg("staging") = "none",
-           "What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of\n"
-           "sends and receives: measured, full or none; staging: none, or, with the buffers of all ranks in "
-           "device\n"
-           "memory, segments or whole.")
+           "The time of a call by `spec`, a spec of this recipe. model: postal, node_aware or max_rate;\n"
+           "overlap of sends and receives: measured, full or none; staging: none, or, if the buffers of all\n"
+           "ranks are in device memory, segments or whole.")
       .def("copy_seconds", &BoundPredictor::copy_seconds, nb::arg("spec"), nb::arg("message_bytes"),
            nb::arg("machine"),
-           "What the copies of a call in device memory take by themselves, in the direction that takes "
-           "longer,\n"
+           "The time of the copies alone, for a call in device memory: of the direction that takes longer,\n"
            "on the root or on another rank.");
   module.def("find_fastest", &fastest, nb::arg("collective"), nb::arg("begin"), nb::arg("topology"),
              nb::arg("machine"), nb::arg("most") = 3,

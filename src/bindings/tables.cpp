@@ -47,7 +47,7 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
   return calls;
 }
 
-/// Not `shares_memory`: as with STRETTO_SHM=0.
+/// Returns the shape of a call. `shares_memory` is false as with STRETTO_SHM=0.
 CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& topology, bool shares_memory) {
   const NamedCall named = call_named(call);
   return {.collective = named.collective,
@@ -61,7 +61,8 @@ CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& t
           .shares_memory = shares_memory};
 }
 
-/// The built-in rule with other figures. Whoever varies them asks for many choices by the same ones.
+/// Returns the built-in rule with other figures. It keeps the last one, because a caller asks for many
+/// choices by the same figures.
 const RuleTable& rule_with(const RuleFigures& changed) {
   if (changed.empty()) return built_in_rule();
   static auto& figures = make_immortal<RuleFigures>();
@@ -76,28 +77,29 @@ const RuleTable& rule_with(const RuleFigures& changed) {
 }  // namespace
 
 void bind_tables(nb::module_& module) {
-  nb::class_<Table::Row>(module, "TableRow", "What a tuning table says from a size on.")
-      .def_ro("begin", &Table::Row::from, "Bytes of the whole message, from which it holds.")
+  nb::class_<Table::Row>(module, "TableRow", "A row of a tuning table, which holds from a size on.")
+      .def_ro("begin", &Table::Row::from, "Bytes of the whole message from which on the row holds.")
       .def_prop_ro(
           "last",
           [](const Table::Row& row) { return row.to < SIZE_MAX ? std::optional(row.to) : std::nullopt; },
-          "The most bytes for which it holds; None: it has no end.")
+          "The most bytes for which the row holds; None: without limit.")
       .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
       .def_ro("library", &Table::Row::library,
-              "The library's own algorithm that `native` means; empty: what the library chooses.")
+              "The MPI library's own algorithm that `native` means; empty: the MPI default.")
       .def_prop_ro(
           "gain", [](const Table::Row& row) { return row.gain > 0 ? std::optional(row.gain) : std::nullopt; },
-          "Times faster than the library by itself, where that was measured.");
+          "Times faster than the MPI default, where that was measured.");
   nb::class_<Table::Shape>(module, "TableShape",
-                           "What a tuning table says for so many nodes with so many ranks.")
+                           "The rows of a tuning table for a number of nodes and of ranks on them.")
       .def_ro("nodes", &Table::Shape::nodes)
       .def_ro("ppn", &Table::Shape::ppn, "Ranks on the fullest node.")
       .def_ro("min_ppn", &Table::Shape::min_ppn, "Ranks on the emptiest node.")
-      .def_ro("modelled", &Table::Shape::modelled, "By the model, not by measurement.")
+      .def_ro("modelled", &Table::Shape::modelled,
+              "Whether the rows come from the model and not from measurements.")
       .def_prop_ro("calls", &calls_of,
-                   "The calls that it has a list for: `allreduce`, `iallreduce`, `allreduce_init`, ...")
+                   "The calls for which it has rows: `allreduce`, `iallreduce`, `allreduce_init`, ...")
       .def("rows", &rows_of, nb::arg("call"),
-           "The list of a call, ascending; where no row holds, the built-in rule speaks.")
+           "The rows of a call, ascending; where none holds, the built-in rule decides.")
       .def(
           "find",
           [](const Table::Shape& shape, const std::string& call, std::size_t bytes) {
@@ -105,9 +107,9 @@ void bind_tables(nb::module_& module) {
             const Table::Row* row = shape.find(named.collective, named.form, bytes);
             return row == nullptr ? std::nullopt : std::optional(*row);
           },
-          nb::arg("call"), nb::arg("nbytes"), "The row of a message; None: the built-in rule speaks.");
+          nb::arg("call"), nb::arg("nbytes"), "The row for a message; None: the built-in rule decides.");
   nb::class_<Table>(module, "Table", "A tuning table (docs/formats.md).")
-      .def_ro("mpi", &Table::mpi, "The library that was measured, e.g. `Open MPI 4.1.4`.")
+      .def_ro("mpi", &Table::mpi, "The MPI library that was measured, e.g. `Open MPI 4.1.4`.")
       .def_ro("network", &Table::network)
       .def_ro("shapes", &Table::shapes)
       .def(
@@ -117,7 +119,7 @@ void bind_tables(nb::module_& module) {
             return shape == nullptr ? std::nullopt : std::optional(*shape);
           },
           nb::arg("nodes"), nb::arg("ppn"), nb::arg("min_ppn") = nb::none(),
-          "The shape that speaks for these nodes, exactly or as the nearest; without min_ppn all are full.")
+          "The shape that applies to these nodes; None: none does. Without min_ppn all nodes are full.")
       .def(
           "fit",
           [](const Table& table, const std::string& library) {
@@ -125,14 +127,14 @@ void bind_tables(nb::module_& module) {
             return std::pair(!fit.is_refused, fit.remark);
           },
           nb::arg("library"),
-          "Whether it is used on the library that calls itself so (MPI_Get_library_version), and a remark.")
+          "Whether it is used with an MPI library of this name (MPI_Get_library_version), and a remark.")
       .def(
           "native_floor",
           [](const Table& table, const std::string& call) {
             const NamedCall named = call_named(call);
             return table.native_floor(named.collective, named.form);
           },
-          nb::arg("call"), "For fewer bytes every shape says `native`.");
+          nb::arg("call"), "The bytes below which every shape says `native`.");
   module.def(
       "native_floor",
       [](const std::string& call, int sharing_ranks) {
@@ -140,7 +142,7 @@ void bind_tables(nb::module_& module) {
         return native_floor(named.collective, named.form, sharing_ranks > 1 ? sharing_ranks : 0);
       },
       nb::arg("call"), nb::arg("sharing_ranks"),
-      "For fewer bytes the built-in rule says `native` for any shape with so many ranks on a node, at most.");
+      "The bytes below which the built-in rule says `native` if at most so many ranks share a node.");
   module.def(
       "learning_floor",
       [](const std::string& call, int sharing_ranks) {
@@ -148,10 +150,10 @@ void bind_tables(nb::module_& module) {
         return learning_floor(named.collective, sharing_ranks > 1 ? sharing_ranks : 0);
       },
       nb::arg("call"), nb::arg("sharing_ranks"),
-      "Shorter blocking calls inside a node are not compared one by one: they have races.");
+      "The bytes below which blocking calls inside a node are not compared one by one but in races.");
   module.def(
       "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"),
-      "The table that a file holds.");
+      "Reads a table from the text of its file.");
   module.def(
       "lookup",
       [](const std::string& text, const std::string& call, int nodes, int ppn, std::size_t bytes) {
@@ -162,7 +164,7 @@ void bind_tables(nb::module_& module) {
         return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
       },
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"),
-      "The spec that the table in `text` gives for a call; None: the built-in rule speaks.");
+      "The spec that the table in `text` gives for a call; None: the built-in rule decides.");
   module.def(
       "choose",
       [](const std::string& call, std::size_t bytes, const Topology& topology, const RuleFigures& changed,
@@ -172,16 +174,16 @@ void bind_tables(nb::module_& module) {
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = RuleFigures{},
       nb::arg("shares_memory") = true, nb::arg("has_library") = true,
-      "What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some.\n"
+      "The spec that the built-in rule chooses; figures in `rule` (rule_constants) replace the rule's own.\n"
       "\n"
-      "Not `shares_memory`: as with STRETTO_SHM=0. Not `has_library`: in jobs without MPI.");
+      "`shares_memory` is false with STRETTO_SHM=0; `has_library` is false in jobs without MPI.");
   module.def(
       "choose_reproducible",
       [](const std::string& call, std::size_t bytes, const Topology& topology) {
         return to_string(choose_reproducible(shape_of(call, bytes, topology, true)));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"),
-      "What the built-in rule says under STRETTO_REPRODUCIBLE. For reductions.");
+      "The spec that the built-in rule chooses under STRETTO_REPRODUCIBLE. Only for reductions.");
   module.def(
       "find_rule_row",
       [](const std::string& call, std::size_t bytes, const Topology& topology, bool is_reproducible,
@@ -193,28 +195,28 @@ void bind_tables(nb::module_& module) {
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("is_reproducible") = false,
       nb::arg("shares_memory") = true, nb::arg("has_library") = true,
-      "The row by which the built-in rule chooses, as it is written; None: none holds, so it is `native`.");
+      "The text of the row by which the built-in rule chooses; None: no row holds, which means `native`.");
   module.def(
-      "rule_text", [] { return std::string(rule_text); }, "The built-in rule.");
+      "rule_text", [] { return std::string(rule_text); }, "The text of the built-in rule.");
   module.def(
       "rule_constants", [] { return built_in_rule().derived; },
-      "The sizes at which the built-in rule turns, in bytes: those that scripts/derive-rule derives.");
+      "The sizes in bytes at which the built-in rule changes its choice, from scripts/derive-rule.");
   module.def(
       "rule_figures", [] { return built_in_rule().figures; },
       "All figures that the rows of the built-in rule name, in bytes.");
-  nb::class_<TableFile>(module, "TableFile", "The file of a table, as the library finds it.")
-      .def_ro("path", &TableFile::path, "Empty: there is none.")
+  nb::class_<TableFile>(module, "TableFile", "The file of a table, as Stretto's library finds it.")
+      .def_ro("path", &TableFile::path, "Empty: there is no file.")
       .def_ro("text", &TableFile::text)
-      .def_ro("error", &TableFile::error, "Why it cannot be read; empty: it can.");
+      .def_ro("error", &TableFile::error, "Why the file cannot be read; empty if it can.");
   module.def(
       "read_table_file",
       [](const std::string& setting, const std::string& family) { return read_table_file(setting, family); },
       nb::arg("setting"), nb::arg("family"),
-      "By what STRETTO_TABLE says: a file; `none`; or, if empty, the default place of the family.");
+      "Reads the file that STRETTO_TABLE names: a path; `none`; or, if empty, the family's default path.");
   module.def(
       "default_table_path", [](const std::string& family) { return default_table_path(family); },
       nb::arg("family"),
-      "Where the library looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: nowhere.");
+      "The path where Stretto looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: none.");
   module.def(
       "parse_library_name",
       [](const std::string& text) -> std::optional<std::pair<std::string, std::string>> {
@@ -223,7 +225,7 @@ void bind_tables(nb::module_& module) {
         return std::pair(std::string(name->family), name->name);
       },
       nb::arg("text"),
-      "Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4.");
+      "Family and name of an MPI library, by its MPI_Get_library_version: openmpi, Open MPI 4.1.4.");
 }
 
 }  // namespace stretto

@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace stretto {
 namespace {
 
-/// What STRETTO_SHM means on a node of so many ranks. A wrong value is ignored, as the library does.
+/// Returns what STRETTO_SHM means on a node with this many ranks. A wrong value is ignored, as in a job.
 std::size_t store_bytes_of(const std::string& setting, int ranks) {
   std::string line = "STRETTO_SHM=" + setting;
   std::array<char*, 2> environment{line.data(), nullptr};
@@ -35,11 +35,11 @@ void bind_transport(nb::module_& module) {
         return store_bytes == 0 ? 0 : RegionShape::make(ranks, store_bytes).bytes();
       },
       nb::arg("setting"), nb::arg("ranks"),
-      "What each of so many ranks of a node takes if STRETTO_SHM is `setting`; 0: none, it is switched off.");
+      "The bytes that each of a node's `ranks` ranks takes if STRETTO_SHM is `setting`; 0: switched off.");
   module.def(
       "shared_memory_pieces",
       [](std::size_t bytes) { return static_cast<int>(SharedMemory::pieces(static_cast<double>(bytes))); },
-      nb::arg("message_bytes"), "The pieces in which a message goes through shared memory.");
+      nb::arg("message_bytes"), "The number of pieces in which a message goes through shared memory.");
   module.def(
       "try_shared_memory",
       [](const std::string& setting, int ranks) {
@@ -47,9 +47,9 @@ void bind_transport(nb::module_& module) {
         return try_node_memory(ranks, store_bytes_of(setting, ranks));
       },
       nb::arg("setting"), nb::arg("ranks"),
-      "Makes the memory of two ranks of a node of so many in two processes, which pass messages through it.\n"
+      "Makes the memory of two of a node's `ranks` ranks, in two processes that pass messages through it.\n"
       "\n"
-      "What has failed, in one line; empty: nothing.");
+      "Returns what has failed, in one line; empty if nothing has.");
 }
 
 }  // namespace stretto

@@ -44,7 +44,7 @@ class File {
     if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
   }
 
-  /// Returns nothing if the file does not hold all of it.
+  /// Returns the value at `offset`, or nothing if the file does not hold all of it.
   template <typename T>
   [[nodiscard]] std::optional<T> read(std::size_t offset) const {
     T result;
@@ -52,7 +52,7 @@ class File {
     std::memcpy(&result, bytes_.data() + offset, sizeof(T));
     return result;
   }
-  /// Returns the text up to a zero; empty if there is none.
+  /// Returns the text from `offset` up to a zero; empty if there is no zero.
   [[nodiscard]] std::string_view text(std::size_t offset) const {
     if (offset >= bytes_.size()) return {};
     const std::string_view rest = bytes_.substr(offset);

@@ -38,18 +38,18 @@ class Symbols {
     }
   }
 
-  /// Returns a text of the object's, by where it is among its texts.
+  /// Returns the text at `offset` in the object's table of texts.
   [[nodiscard]] const char* text(std::uintptr_t offset) const {
     return names_ == nullptr ? "" : names_ + offset;
   }
 
-  /// Calls use(name, address) for each name whose address the object holds other than for its calls: in a
-  /// table, in a variable, or for calls that were compiled with -fno-plt. Stops where that returns false, and
-  /// returns whether it did not.
+  /// Calls use(name, address) for each name whose address the object holds, except for usual calls. The
+  /// address may be in a table, in a variable, or serve calls that were compiled with -fno-plt. Stops if
+  /// use() returns false. Returns whether it never did.
   template <typename Use>
   bool for_each_address(const Use& use) const {
     if (symbols_ == nullptr || names_ == nullptr || addresses_ == nullptr) return true;
-    // Those without a name come first.
+    // Addresses without a name come first.
     for (std::size_t i = relative_count_; i < address_count_; ++i) {
       const ElfW(Rela)& address = addresses_[i];
       const std::size_t symbol = ELF64_R_SYM(address.r_info);

@@ -29,7 +29,7 @@ pid_t parent_of(pid_t process) {
   return end == std::string::npos || end + 4 >= text.size() ? 0 : std::atoi(text.c_str() + end + 4);
 }
 
-/// Returns the folder that holds bin/ and lib/ of the launcher; empty if none is found.
+/// Returns the folder that holds bin/ and lib/ of the launcher, or nothing if there is no launcher.
 fs::path find_launcher() {
   for (pid_t process = getppid(); process > 1; process = parent_of(process)) {
     std::error_code failed;
@@ -61,8 +61,8 @@ bool is_alias(const fs::path& folder) {
   return !failed && library.filename().string().starts_with("libmpich.");
 }
 
-/// Returns the folder with Debian's MPICH under its usual name, if somebody made one (`make build` does): in
-/// STRETTO_MPI_PREFIXES, or in .mpi/ of the clone that we are in, or whose environment has this program.
+/// Returns the folder with Debian's MPICH under its usual name, if somebody made one (`make build` does). It
+/// is in STRETTO_MPI_PREFIXES, or in .mpi/ of the clone that is around the current folder or this program.
 fs::path find_alias() {
   const char* prefixes = std::getenv("STRETTO_MPI_PREFIXES");
   std::string_view rest = prefixes == nullptr ? "" : prefixes;
@@ -97,7 +97,7 @@ std::map<std::string, std::string> mpi4py_variables() {
   std::map<std::string, std::string> variables{{"MPI4PY_MPIABI", is_open_mpi ? "openmpi" : "mpich"}};
   const fs::path alias = prefix == "/usr" && !is_open_mpi ? find_alias() : fs::path();
   if (!alias.empty()) {
-    // Behind the user's folders, since programs that bring their own MPICH are started here, too.
+    // The folder comes behind the user's, because programs that bring their own MPICH are started here, too.
     const char* existing = std::getenv("LD_LIBRARY_PATH");
     const bool has_folders = existing != nullptr && *existing != '\0';
     variables["LD_LIBRARY_PATH"] = (has_folders ? std::string(existing) + ":" : "") + alias.string();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `stretto`, a small static program. `stretto exec` is carried out here: it stands behind a
-// launcher, so it starts once a rank. All other commands are carried out by stretto-tool, beside this
-// program.
+// The command `stretto`, a small static program. It carries out `stretto exec` itself: users write that
+// behind a launcher, so it starts once for each rank. stretto-tool, beside this program, carries out all
+// other commands.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@
 namespace stretto {
 namespace {
 
-// As shells have it.
+// The exit statuses of shells.
 constexpr int usage_error = 2;
 constexpr int cannot_start = 126;
 constexpr int not_found = 127;
@@ -62,7 +62,7 @@ int refuse(const std::string& line) {
   return usage_error;
 }
 
-/// The launcher's ranks would all say the same.
+/// Whether this is rank 0 of a launcher, or no rank at all. All ranks would print the same lines.
 bool is_rank_0() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"}) {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
@@ -80,7 +80,7 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-/// Ranks may run in another folder.
+/// Returns an absolute path, because ranks may run in another folder.
 std::string absolute(const std::string& path) {
   if (path.empty() || path.front() == '/') return path;
   char* folder = getcwd(nullptr, 0);
@@ -89,8 +89,8 @@ std::string absolute(const std::string& path) {
   return result;
 }
 
-/// Forces a spec: `ring:segments=4` for allreduce, `bcast/chain` for bcast. Returns why it is wrong; empty if
-/// it is not.
+/// Forces a spec: `ring:segments=4` for allreduce, `bcast/chain` for bcast. Returns why the text is wrong, or
+/// "".
 std::string force(const std::string& text, std::set<Collective>& forced) {
   const std::size_t slash = text.find('/');
   const std::string name = slash == std::string::npos ? "allreduce" : text.substr(0, slash);
@@ -120,7 +120,8 @@ bool is_this_program(const std::string& path) {
          its.st_ino == own.st_ino;
 }
 
-/// Whether PyTorch loads Stretto by itself, and no MPI launcher started this rank: as in `stretto run`.
+/// Whether PyTorch loads Stretto by itself and no MPI launcher started this rank. `stretto run` decides the
+/// same way.
 bool is_loaded_by_pytorch() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
     if (std::getenv(name) != nullptr) return false;
@@ -129,8 +130,8 @@ bool is_loaded_by_pytorch() {
   return replaced != nullptr && *replaced != '\0';
 }
 
-/// Returns why calls of the program do not reach Stretto; empty if nothing is known. It reads much of the
-/// file.
+/// Returns why calls of the program do not reach Stretto, or "" if no reason is known. This reads much of the
+/// program's file.
 std::string find_reason(const Target& target) {
   std::string obstacle = find_obstacle(target);
   if (!obstacle.empty()) return obstacle;
@@ -139,7 +140,7 @@ std::string find_reason(const Target& target) {
   return has_mpi_inside(target.binary) ? "an MPI library is linked into it; link it with a shared one" : "";
 }
 
-/// Puts Stretto under what is started next, unless that cannot be.
+/// Puts Stretto under the program that is started next, if that is possible.
 void preload(const Target& target) {
   if (is_this_program(target.binary)) return;  // an inner `stretto exec`
   if (const std::string reason = is_rank_0() ? find_reason(target) : ""; !reason.empty()) {
@@ -171,7 +172,7 @@ int start(std::span<char*> words) {
   }
   int error = target.error != 0 ? target.error : errno;
   if (error == ENOEXEC && may_be_script(target.path)) {
-    // A script without `#!`: as execvp has it.
+    // A script without `#!`: does what execvp does.
     std::vector<char*> line{const_cast<char*>("/bin/sh"), const_cast<char*>(target.path.c_str())};
     line.insert(line.end(), words.begin() + 1, words.end());
     execv(line.front(), line.data());
@@ -181,7 +182,7 @@ int start(std::span<char*> words) {
   return error == ENOENT ? not_found : cannot_start;
 }
 
-/// Returns why the option is wrong; empty if it is not.
+/// Sets the variables of an option. Returns why the option is wrong, or "".
 std::string follow(const std::string& option, const std::string& value, std::set<Collective>& forced) {
   if (option == "--spec") return force(value, forced);
   if (option == "--replace") {
@@ -201,7 +202,7 @@ std::string follow(const std::string& option, const std::string& value, std::set
   return {};
 }
 
-/// `words`: what follows `exec`, and a null pointer.
+/// `words`: the words after `exec`, and a null pointer.
 int exec(std::span<char*> words) {
   std::set<Collective> forced;
   bool checks = false;
@@ -247,7 +248,8 @@ int exec(std::span<char*> words) {
 int become_tool(std::span<char*> words) {
   const std::string own = own_path();
   const std::string path = own.substr(0, own.rfind('/') + 1) + "stretto-tool";
-  // Python would answer a Ctrl-C while it starts with pages of text. The tool takes the signal once it can.
+  // While Python starts, it would answer a Ctrl-C with pages of text. The tool handles the signal as soon as
+  // it can.
   sigset_t interrupt;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);

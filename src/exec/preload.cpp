@@ -19,8 +19,8 @@ bool holds_library(const std::string& folder) {
   return access((folder + std::string(library_name)).c_str(), R_OK) == 0;
 }
 
-/// Returns whether a preloaded object must stay behind Stretto: an MPI library, since its functions would be
-/// found first, and another Stretto.
+/// Returns whether a preloaded object must stay behind Stretto. That is so for an MPI library, whose
+/// functions would be found first otherwise, and for another Stretto.
 bool stays_behind(std::string_view entry) {
   const std::string_view name = entry.substr(entry.rfind('/') + 1);
   constexpr std::array beginnings{"libmpi.so", "libmpich.so", "libmpi_abi.so", "libstretto"};
@@ -42,7 +42,7 @@ std::string find_library() {
   }
   std::string prefix = own_path();
   for (int up = 0; up < 2; ++up) prefix.resize(std::min(prefix.size(), prefix.rfind('/')));
-  // In a Python environment, and after cmake --install.
+  // The folders in a Python environment, and after cmake --install.
   for (const char* pattern :
        {"/lib*/python3*/*-packages/stretto/lib", "/local/lib/python3*/*-packages/stretto/lib", "/lib",
         "/lib64", "/lib/*-linux-gnu"}) {
@@ -65,7 +65,7 @@ std::string preload_value(const std::string& library, const char* existing) {
   while (!rest.empty()) {
     const std::size_t end = rest.find_first_of(": ");
     const std::string_view entry = rest.substr(0, end);
-    // That of an outer `stretto exec` would stand there twice.
+    // The library of an outer `stretto exec` must not appear twice.
     if (!entry.empty() && entry != library) {
       if (stays_behind(entry)) {
         behind.append(":").append(entry);

@@ -13,7 +13,8 @@
 namespace stretto {
 namespace {
 
-/// As execvp: what is not there is not found, but what may not be started is remembered.
+/// Searches PATH as execvp does: the error says that a file may not be started, if there was one, else that
+/// none was found.
 Target search_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
@@ -44,7 +45,7 @@ Target look_up(const std::string& name) {
   return target;
 }
 
-/// Returns the interpreter of a script; empty if the file is none.
+/// Returns the interpreter of a script, or "" if the file is not a script.
 std::string interpreter_of(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -64,7 +65,7 @@ Target find_target(const std::string& name) {
   Target target = look_up(name);
   if (target.error != 0) return target;
   target.binary = target.path;
-  // The kernel follows as many interpreters (BINPRM_MAX_RECURSION).
+  // The kernel follows the same number of interpreters (BINPRM_MAX_RECURSION).
   for (int depth = 0; depth < 5; ++depth) {
     target.elf = read_elf(target.binary);
     const std::string interpreter = target.elf ? std::string() : interpreter_of(target.binary);
@@ -82,7 +83,7 @@ bool may_be_script(const std::string& path) {
 }
 
 std::string find_obstacle(const Target& target) {
-  if (!target.elf) return {};  // the kernel, or a shell, knows what to do with it
+  if (!target.elf) return {};  // the kernel or a shell handles it
   if (!target.elf->is_of_this_machine) return "it is for another processor";
   if (target.elf->loader.empty()) return "it is linked statically; link libstretto into it";
   if (target.elf->loader.find("ld-musl") != std::string::npos)
@@ -91,7 +92,7 @@ std::string find_obstacle(const Target& target) {
   const bool is_special = stat(target.binary.c_str(), &status) == 0 &&
                           (((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
                            ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid()));
-  // As the loader has it: where the program gets other rights than this process.
+  // The loader refuses preloads if the program gets other rights than this process.
   if (is_special || (geteuid() != 0 && has_capabilities(target.binary))) {
     return "it gets more rights than its user has (set-user-ID or capabilities)";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a face is made of an mpi.h. A face's source includes this after its own choices, and no other source
-// includes an mpi.h.
+// Makes a face from an mpi.h. A face's source includes this after its own choices; no other source includes
+// an mpi.h.
 #pragma once
 
 #include "mpi/mpi.hpp"
@@ -21,7 +21,7 @@
 #endif
 
 namespace stretto::faces {
-// Each face has its own of all this: what is inline would be that of any one of them.
+// Each face has its own copy of all this. Inline functions with external linkage could be those of any face.
 namespace {
 
 /// Converts a handle of mpi.h to a word, and back.
@@ -42,11 +42,11 @@ Handle to_handle(Word word) {
   }
 }
 
-/// Whether a handle in memory is a word, so that pointers to handles, and functions that take them, need no
+/// Whether a handle in memory is a word. If so, pointers to handles and functions that take them need no
 /// conversion.
 constexpr bool handles_are_words = std::is_pointer_v<::MPI_Comm>;
 
-/// One argument of a call: a `Core` that becomes a `Real`, that of mpi.h. It lives until the call has
+/// One argument of a call: a `Core` that becomes a `Real`, the type in mpi.h. It lives until the call has
 /// returned.
 template <typename Real, typename Core>
 class Argument {
@@ -56,7 +56,7 @@ class Argument {
     if constexpr (std::is_same_v<Real, Core> || std::is_arithmetic_v<Core>) {
       return core_;
     } else if constexpr (std::is_function_v<std::remove_pointer_t<Core>>) {
-      return reinterpret_cast<Real>(reinterpret_cast<void (*)()>(core_));  // as the library calls it
+      return reinterpret_cast<Real>(reinterpret_cast<void (*)()>(core_));  // as the MPI library calls it
     } else if constexpr (std::is_pointer_v<Real>) {
       return reinterpret_cast<Real>(core_);
     } else {
@@ -96,7 +96,7 @@ STRETTO_MPI_TOOL_FUNCTIONS(STRETTO_DECLARE)
 #undef STRETTO_DECLARE
 }  // namespace named
 
-/// Offers a function of mpi.h as the core calls it. Each has its own `Name`.
+/// Offers a function of mpi.h in the form in which the core calls it. Each function has its own `Name`.
 template <typename Name, typename Real, typename Core>
 struct Adapted;
 template <typename Name, typename... Reals, typename... Cores>
@@ -121,13 +121,13 @@ static_assert(sizeof(::MPI_Aint) == sizeof(MPI_Aint) && sizeof(::MPI_Count) == s
 static_assert(MPI_MAX_LIBRARY_VERSION_STRING <= longest_text && MPI_MAX_ERROR_STRING <= longest_text &&
               MPI_MAX_PROCESSOR_NAME <= longest_text);
 
-// For BindFace. A function that the library must have, and one that it may lack.
+// These bind a function that the MPI library must have, and one that it may lack. For BindFace.
 #define STRETTO_BIND(name, parameters)                         \
   mpi.name = STRETTO_ADAPTED(name)::bind(find("PMPI_" #name)); \
   if (mpi.name == nullptr) return "PMPI_" #name;
 #define STRETTO_BIND_OPTIONAL(name, parameters) mpi.name = STRETTO_ADAPTED(name)::bind(find("PMPI_" #name));
 
-/// Fills in what is no function.
+/// Fills in everything but the functions.
 void set_constants(std::optional<Interface> interface) {
   mpi.interface = interface;
   mpi.handle_bytes = sizeof(::MPI_Comm);

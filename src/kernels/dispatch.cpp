@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Highway could choose by itself, but that code is in libhwy, a shared library that needs libstdc++.so.
-// These kernels are preloaded into unknown processes, so they must not need other libraries.
+// Highway could choose by itself, but its code for that is in libhwy, a shared library that needs
+// libstdc++.so. These kernels are preloaded into unknown processes, so they must not need other libraries.
 
 #include "kernels/dispatch.hpp"
 

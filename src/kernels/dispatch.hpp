@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the instruction sets for which the kernels were compiled. find() uses the best one; tests
-// compare all.
+// Internal: the instruction sets for which the kernels were compiled. find() uses the best one; tests compare
+// all of them.
 
 #include <span>
 
@@ -12,7 +12,7 @@ namespace stretto::kernels {
 
 struct Target {
   const char* name;
-  bool (*supported)() noexcept;  // by the processor and the operating system
+  bool (*supported)() noexcept;  // whether the processor and the operating system support it
   Table table;                   // nullptr where the target has no kernel of its own
   Copy copy;
   Copy streaming_copy;
@@ -27,7 +27,7 @@ std::span<const Target* const> targets() noexcept;
 // The best target that this processor supports.
 const Target& chosen_target() noexcept;
 
-// The function of the target, else the plain one.
+// Returns the function of the target, or the plain one if it has none.
 Function find(const Target& target, Type type, Op op) noexcept;
 
 }  // namespace stretto::kernels

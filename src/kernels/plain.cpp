@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels as plain loops. The other kernels must return the same bits. Processors without SSE4 use
-// these, and so does long double on all processors.
+// The kernels as plain loops. The other kernels must return the same bits. Processors without SSE4 use these
+// kernels, and all processors use them for long double.
 
 #include <cstring>
 
@@ -52,7 +52,7 @@ void narrow(float value, Half& half) {
     result = 0x7E00 | (rest >> 13U & 0x03FFU);
   } else if (rest >= 0x47800000) {  // 2^16 and more
     result = 0x7C00;
-  } else if (rest < 0x38800000) {  // less than 2^-14: a sum with 0.5 is rounded where a subnormal is
+  } else if (rest < 0x38800000) {  // below 2^-14: a sum with 0.5 is rounded at the same bit as a subnormal
     result = bits_as<std::uint32_t>(bits_as<float>(rest) + 0.5F) - bits_as<std::uint32_t>(0.5F);
   } else {
     result = (rest + 0x0FFF + (rest >> 13U & 1U) - ((127U - 15U) << 23U)) >> 13U;
@@ -99,7 +99,7 @@ T combine(T left, T right) {
   } else if constexpr (op == Op::sum) {
     return static_cast<T>(left + right);
   } else if constexpr (op == Op::prod) {
-    // 1u: otherwise short operands would be promoted to int and overflow it.
+    // 1U: otherwise short operands would be promoted to int and overflow it.
     return static_cast<T>(1U * left * right);
   } else if constexpr (op == Op::min) {
     return right < left ? right : left;
@@ -121,7 +121,7 @@ T combine(T left, T right) {
   }
 }
 
-// Elements are copied, because the caller's type may be another one of the same layout (long for long long,
+// Copies the element, because the caller's type may be another one of the same layout (long for long long,
 // _Bool, std::complex).
 template <class T>
 T load(const unsigned char* at) {

@@ -12,14 +12,13 @@
 // - min is `right < left ? right : left`, max is `left < right ? right : left`: of equal operands (+0 and -0)
 //   and of unordered ones (a NaN) the left one is the result.
 // - sum and prod of floats round after each operation and never fuse a product with a sum. If the left
-// operand
-//   is a NaN it is the result, unchanged; else the processor's rule applies (the right NaN, made quiet).
-//   Otherwise, the order in which a compiler places commutable operands would decide which NaN survives.
-// - float16 and bfloat16, which MPI does not know: both operands become float, and the result is rounded to
+//   operand is a NaN, it is the result, unchanged; else the processor's rule applies (the right NaN, made
+//   quiet). Without this rule, the order in which a compiler places commutable operands would decide which
+//   NaN survives.
+// - float16 and bfloat16 are not types of MPI. Both operands become float, and the result is rounded to
 //   nearest, ties to even. So a sum or product is the exact one, rounded once. NaNs are kept as above.
-// - The product of complex numbers is (a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re), operation by operation
-// as
-//   above, without the recovery of infinities in C's Annex G.
+// - The product of complex numbers is (a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re). Each operation follows
+//   the rules above. Infinities are not recovered as in C's Annex G.
 
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +51,7 @@ enum class Op : std::uint8_t { sum, prod, min, max, land, lor, lxor, band, bor, 
 // alignment of their element.
 using Function = void (*)(void* into, const void* left, const void* right, std::size_t count);
 
-// The fastest function for this processor; nullptr if MPI does not define the operation on the type.
+// Returns the fastest function for this processor; nullptr if MPI does not define the operation on the type.
 // Thread-safe. The function stays valid and makes no further choice.
 Function find(Type type, Op op) noexcept;
 
@@ -61,11 +60,11 @@ Function find(Type type, Op op) noexcept;
 using Copy = void (*)(void* into, const void* from, std::size_t bytes);
 Copy find_copy() noexcept;
 
-// Does the same past the caches, where the processor can. What is written is visible to another thread that
-// has acquired what this one releases later.
+// Copies past the caches, where the processor can. The bytes are visible to another thread once it has
+// acquired what this one releases later.
 Copy find_streaming_copy() noexcept;
 
-// Bytes of one element, padding included.
+// Returns the bytes of one element, padding included.
 std::size_t size_of(Type type) noexcept;
 
 }  // namespace stretto::kernels

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the table of kernels of one instruction set. It alone says which operations exist on which types.
+// Internal: the table of kernels of one instruction set. Only this file says which operations exist on which
+// types.
 
 #include <array>
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace stretto::kernels {
 inline constexpr std::size_t type_count = static_cast<std::size_t>(Type::bf16) + 1;
 inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::bxor) + 1;
 
-// The element type of the complex kernels. Not std::complex: its operators are library functions that the
-// linker merges across instruction sets, and they follow Annex G.
+// The element type of the complex kernels. It is not std::complex, whose operators are library functions that
+// the linker merges across instruction sets, and which follow Annex G.
 template <class Part>
 struct Complex {
   Part real;
@@ -28,7 +29,7 @@ inline constexpr bool is_complex = false;
 template <class Part>
 inline constexpr bool is_complex<Complex<Part>> = true;
 
-// Floats of two bytes, by their bits.
+// Floats of two bytes, as their bits.
 struct Half {
   std::uint16_t bits;
 };
@@ -47,9 +48,9 @@ struct Table {
   }
 };
 
-// `Kernels` provides `template <Op, class Element> static constexpr Function function()`, nullptr if it has
-// none. consteval keeps these templates out of the objects: the linker could take code with the same name
-// from the wrong instruction set.
+// Builds the table. `Kernels` provides `template <Op, class Element> static constexpr Function function()`,
+// which returns nullptr if there is no kernel. consteval keeps these templates out of the objects: the linker
+// could take code with the same name from the wrong instruction set.
 template <class Kernels>
 class TableBuilder {
  public:

@@ -43,8 +43,8 @@ HWY_INLINE Vector<D> multiply(D d, Vector<D> left, Vector<D> right) {
   if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
     return keep_left_nan(left, hn::Mul(left, right));
   } else if constexpr (sizeof(hn::TFromD<D>) == 1) {
-    // No instruction set has byte products. Multiply 16-bit lanes: the low half is the product of the even
-    // byte.
+    // No instruction set has byte products. So 16-bit lanes are multiplied: the low half is the product of
+    // the even bytes.
     const hn::Repartition<std::uint16_t, D> wide;
     const auto a = hn::BitCast(wide, left);
     const auto b = hn::BitCast(wide, right);
@@ -65,7 +65,7 @@ HWY_INLINE Vector<D> multiply_complex(D d, Vector<D> left, Vector<D> right) {
   return keep_left_nan(by_real, result);
 }
 
-// The bits of a short float in the lower half of each lane, as the float that it is.
+// Returns the float that the bits of a short float in the lower half of each lane stand for.
 template <class Element, class D32>
 HWY_INLINE auto widen(D32 d, Vector<D32> bits) {
   const hn::RebindToFloat<D32> df;
@@ -78,7 +78,7 @@ HWY_INLINE auto widen(D32 d, Vector<D32> bits) {
     const auto shifted = hn::ShiftLeft<13>(rest);
     const auto normal = hn::Add(shifted, hn::Set(d, (127U - 15U) << 23U));
     const auto special = hn::Or(shifted, hn::Set(d, 0x7F800000));
-    // Subnormal ones are whole multiples of 2^-24.
+    // Subnormal numbers are whole multiples of 2^-24.
     const auto tiny = hn::BitCast(
         d, hn::Mul(hn::ConvertTo(df, hn::BitCast(di, rest)), hn::Set(df, 5.9604644775390625e-8F)));
     const auto is_below = [&](int limit) HWY_ATTR {
@@ -91,7 +91,7 @@ HWY_INLINE auto widen(D32 d, Vector<D32> bits) {
   }
 }
 
-// Back, rounded to nearest, ties to even; the upper half of each lane is 0.
+// Converts back, rounded to nearest, ties to even; the upper half of each lane is 0.
 template <class Element, class D32, class V>
 HWY_INLINE Vector<D32> narrow(D32 d, V value) {
   const hn::RebindToFloat<D32> df;
@@ -112,7 +112,7 @@ HWY_INLINE Vector<D32> narrow(D32 d, V value) {
     const auto cut = hn::ShiftRight<13>(rest);
     const auto normal = hn::ShiftRight<13>(hn::Sub(
         hn::Add(hn::Add(rest, hn::Set(d, 0x0FFF)), hn::And(cut, one)), hn::Set(d, (127U - 15U) << 23U)));
-    // Below 2^-14 a sum with 0.5 is rounded where a subnormal is.
+    // Below 2^-14 a sum with 0.5 is rounded at the same bit as a subnormal.
     const auto half = hn::Set(df, 0.5F);
     const auto tiny = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(df, rest), half)), hn::BitCast(d, half));
     const auto nan = hn::Or(hn::Set(d, 0x7E00), hn::And(cut, hn::Set(d, 0x03FF)));
@@ -161,7 +161,7 @@ HWY_INLINE Vector<D> combine_converted(D d, Vector<D> left, Vector<D> right) {
 }
 #endif
 
-// Even and odd lanes are computed separately, as 32-bit lanes: no lane moves.
+// Computes even and odd lanes separately, as 32-bit lanes, so that no lane moves.
 template <Op op, class Element, class D>
 HWY_INLINE Vector<D> combine_short(D d, Vector<D> left, Vector<D> right) {
 #if STRETTO_TARGET_CONVERTS_HALVES
@@ -223,8 +223,8 @@ struct LaneOf<BFloat> {
   static constexpr std::size_t count = 1;
 };
 
-// Whole vectors. Exception: eight converted halves, whose floats fill 256 bits. 512-bit conversions are
-// slower (a Zen 4: 16.9 GB/s of sums, against 20.4).
+// Returns the tag of whole vectors, except for converted halves: eight of these, whose floats fill 256 bits.
+// 512-bit conversions are slower (on a Zen 4, 16.9 GB/s of sums, against 20.4).
 template <class Element, class Lane>
 constexpr auto tag_for() {
   constexpr bool is_converted = STRETTO_TARGET_CONVERTS_HALVES && std::is_same_v<Element, Half>;
@@ -236,11 +236,11 @@ struct Vectors {
   template <Op op, class Element>
   static void reduce(void* into, const void* left, const void* right, std::size_t elements);
 
-  // Fewer lanes than a vector: through vectors on the stack, so that the arithmetic is the same.
+  // Reduces fewer lanes than a vector has, through vectors on the stack, so that the arithmetic is the same.
   template <Op op, class Element, class D, class Lane = hn::TFromD<D>>
   static HWY_NOINLINE void reduce_short(D d, Lane* into, const Lane* left, const Lane* right,
                                         std::size_t lanes) {
-    if (lanes == 0) return;  // the pointers may be null then, which memcpy does not take
+    if (lanes == 0) return;  // the pointers may be null then, which memcpy does not allow
     HWY_ALIGN Lane a[hn::MaxLanes(d)] = {};
     HWY_ALIGN Lane b[hn::MaxLanes(d)] = {};
     std::memcpy(a, left, lanes * sizeof(Lane));
@@ -261,16 +261,16 @@ struct Vectors {
 
 // The first and the last vector are loaded and computed before anything is stored over them, and stored last.
 // Between them the loop stores aligned vectors, which overlap both. So there is no scalar remainder, and
-// `into` may be an operand: no element is read after it was written. The last one is loaded as late as that
-// allows: where operands come from another core, its line is far away, and all that follows would wait for
-// it. Aligned stores gain 20 to 40 % in L1 if the caller's `into` is 16 bytes off, as malloc returns large
-// blocks, and cost nothing elsewhere.
+// `into` may be an operand: no element is read after it was written. The last vector is loaded as late as
+// that allows: where operands come from another core, its line is far away, and all that follows would wait
+// for it. Aligned stores gain 20 to 40 % in L1 if the caller's `into` is 16 bytes off, as large blocks from
+// malloc are, and cost nothing elsewhere.
 //
-// Beyond L2, memory is the bound. Two more things were tried there, on a Sapphire Rapids, and rejected.
-// Non-temporal stores into a third buffer take 30 % less time for the reduction alone, but a collective
-// sends the result at once: reduction and copy of segments up to 1 MiB took 20 % longer, as the result had
-// left the caches. Prefetching 1 KiB ahead is 3 to 8 % faster in place from memory, gains nothing into a
-// third buffer, and is 30 to 50 % slower in L1.
+// Beyond L2, memory is the limit. Two more things were tried there, on a Sapphire Rapids, and rejected.
+// Non-temporal stores into a third buffer take 30 % less time for the reduction alone, but a collective sends
+// the result at once: reduction and copy of segments up to 1 MiB took 20 % longer, as the result had left the
+// caches. Prefetching 1 KiB ahead is 3 to 8 % faster in place from memory, gains nothing into a third buffer,
+// and is 30 to 50 % slower in L1.
 template <Op op, class Element>
 void Vectors::reduce(void* into, const void* left, const void* right, std::size_t elements) {
   using Lane = typename LaneOf<Element>::type;
@@ -290,8 +290,8 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(into) % (step * sizeof(Lane));
   std::size_t i = beyond == 0 ? 0 : (step * sizeof(Lane) - beyond) / sizeof(Element) * LaneOf<Element>::count;
 
-  // Loads before stores: with page-aligned buffers, a load waits for a store to the same offset in another
-  // page. One or two vectors at a time, each stored at once, take a tenth longer in L2.
+  // Loads come before stores: with page-aligned buffers, a load waits for a store to the same offset in
+  // another page. One or two vectors at a time, each stored at once, take a tenth longer in L2.
   for (; i + 5 * step <= lanes; i += 4 * step) {
     const auto r0 = at(i);
     const auto r1 = at(i + step);
@@ -309,7 +309,7 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   hn::StoreU(last, d, out + lanes - step);
 }
 
-// How the vectors of a copy are stored.
+// The ways to store the vectors of a copy. This one goes through the caches.
 struct Cached {
   template <class D>
   static HWY_INLINE void store(Vector<D> vector, D d, std::uint8_t* to) {
@@ -317,7 +317,7 @@ struct Cached {
   }
   static HWY_INLINE void finish() {}
 };
-// Past the caches, by whole lines: the writer need not own a line that another core has.
+// This way goes past the caches, by whole lines: the writer need not own a line that another core has.
 struct Streamed {
   template <class D>
   static HWY_INLINE void store(Vector<D> vector, D d, std::uint8_t* to) {
@@ -326,7 +326,7 @@ struct Streamed {
   static HWY_INLINE void finish() { hwy::FlushStream(); }
 };
 
-// As above: the first and the last vector are stored last, with aligned stores between them.
+// Copies bytes. As above, the first and the last vector are stored last, with aligned stores between them.
 template <class Way>
 void copy(void* into, const void* from, std::size_t bytes) {
   const hn::ScalableTag<std::uint8_t> d;

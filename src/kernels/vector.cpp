@@ -15,11 +15,11 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/vector.cpp"
 
-// Require no more than the kernels use, so that the conditions below suffice. Without FMA, nothing can be
+// Requires no more than the kernels use, so that the conditions below suffice. Without FMA, nothing can be
 // contracted for AVX2; AVX-512 and others rely on -ffp-contract=off.
 #define HWY_DISABLE_PCLMUL_AES
 #define HWY_DISABLE_BMI2_FMA
-// Highway's assertions call hwy::Abort of a library that is not linked.
+// Highway's assertions call hwy::Abort, which is in a library that is not linked.
 #define HWY_IS_DEBUG_BUILD 0
 #if defined(__x86_64__) || defined(__i386__)
 // Every processor of the last 15 years has SSE4.2. AVX3_DL adds nothing to plain arithmetic.
@@ -43,10 +43,10 @@ namespace stretto::kernels {
 namespace {
 
 #if defined(__x86_64__) || defined(__i386__)
-// Not __builtin_cpu_supports: clang's library for it brings a memcpy of its own along (zig), slower than
-// libc's.
+// Does without __builtin_cpu_supports: clang's library for it brings its own memcpy (zig), which is slower
+// than libc's.
 
-/// Returns whether the operating system saves the registers of AVX (0x6), or those of AVX-512 as well (0xe6).
+/// Returns whether the operating system saves the registers of AVX (0x6) or also those of AVX-512 (0xe6).
 bool saves_registers(unsigned wanted) noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;

@@ -11,7 +11,7 @@ namespace {
 
 struct Rounds {
   double powers;  // floor(log2 p)
-  double extra;   // messages of ranks beyond the largest power of two: one before, one after
+  double extra;   // messages of ranks beyond the largest power of two: one before and one after the rounds
 };
 
 Rounds rounds_of(int ranks) {

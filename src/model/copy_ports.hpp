@@ -14,9 +14,9 @@
 
 namespace stretto {
 
-/// The copies of all ranks of a call whose buffers are in device memory: in each direction one after the
-/// other, in the order in which the engine asks for them (engine/execution/schedule_execution.cpp). To ask
-/// takes no time of the core.
+/// The copies of all ranks of a call whose buffers are in device memory. In each direction they come one
+/// after the other, in the order in which the engine asks for them (engine/execution/schedule_execution.cpp).
+/// Asking takes no time of the core.
 class CopyPorts {
  public:
   CopyPorts(const StagedBlocks& blocks, const WalkedCall& call, const Device& device, const Cut& cut,
@@ -28,8 +28,8 @@ class CopyPorts {
         cut_(cut),
         ranks_(ranks) {}
 
-  /// Begins to fetch what a rank reads in segments up to this one, and in some more; all of it, if the call
-  /// is staged as a whole.
+  /// Begins to fetch the blocks that a rank reads in the segments up to this one, and in some more. If the
+  /// call is staged as a whole, fetches all of them.
   void fetch_until(int rank, std::size_t segment, const Instant& now) {
     Rank& its = at(rank);
     const std::vector<StagedRank::Part>& parts = blocks_[rank].fetched;
@@ -47,8 +47,8 @@ class CopyPorts {
     }
   }
 
-  /// Returns when all is there that a round of a segment, and those before it, read; nullptr: it reads
-  /// nothing.
+  /// Returns when all blocks have arrived that this round of a segment, and the rounds before it, read;
+  /// nullptr if they read nothing.
   [[nodiscard]] const Instant* arrival(int rank, std::size_t segment, std::uint32_t round) const {
     const Rank& its = ranks_[static_cast<std::size_t>(rank)];
     if (is_whole_) return &its.arrivals.front();
@@ -58,7 +58,7 @@ class CopyPorts {
     return in_segment == 0 ? nullptr : &its.arrivals[segment * parts.size() + in_segment - 1];
   }
 
-  /// Begins to put back what is not written after this round of a segment.
+  /// Begins to put back the blocks that are not written after this round of a segment.
   void put_back(int rank, std::size_t segment, std::uint32_t round, const Instant& now) {
     if (is_whole_) return;
     const std::vector<StagedRank::Part>& parts = blocks_[rank].put_back;
@@ -79,7 +79,7 @@ class CopyPorts {
   struct Rank {
     std::size_t fetched_segments = 0;
     std::vector<Instant> arrivals;  // of each segment's parts
-    // When the last copy of each direction ends:
+    // The times at which the last copy of each direction ends:
     Instant to_host;
     Instant to_device;
   };
@@ -99,7 +99,7 @@ class CopyPorts {
     return bytes;
   }
 
-  /// A copy that is asked for now. Returns its end.
+  /// Adds a copy that is asked for now. Returns its end.
   const Instant& copied(Instant& port, const Instant& now, double bytes, Direction direction) const {
     port = later(now, port);
     if (bytes > 0) port = port.after(device_.seconds(bytes, direction == to_host), Part::copy);

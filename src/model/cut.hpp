@@ -10,7 +10,7 @@
 
 namespace stretto {
 
-/// The elements of blocks, for each segment (as engine/execution/schedule_execution.cpp divides them).
+/// The elements of blocks in each segment, as engine/execution/schedule_execution.cpp divides them.
 class Cut {
  public:
   Cut(const Plan& plan, const WalkedCall& call) : Cut(plan.blocks(), call) {}

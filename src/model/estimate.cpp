@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 
-/// The seconds for which one segment keeps something busy.
+/// The seconds for which one segment keeps each core, port, link and memory busy.
 class Loads {
  public:
   Loads(const Plan& plan, const Machine& machine, std::size_t vector_bytes)
@@ -52,7 +52,8 @@ class Loads {
       at(memories_, from_node) += interval(machine_.memory, bytes);
     }
   }
-  /// What the reader's core does with a message through shared memory. A reduction takes no other time.
+  /// Adds the work of the reader's core for a message through shared memory, if the message goes there. A
+  /// reduction takes no further time then.
   bool add_reading(int from, int to, double bytes, bool reduces, Distance distance) {
     if (!machine_.shared || topology_.node(from) != topology_.node(to)) return false;
     add_work(to, reduces ? machine_.shared->reduce_seconds(bytes, vector_bytes_, distance)
@@ -88,7 +89,7 @@ class Loads {
   std::vector<double> links_out_;
   std::vector<double> links_in_;
   std::vector<double> memories_;
-  std::vector<double> hosts_;  // of a core, on average
+  std::vector<double> hosts_;  // of one of the host's cores, on average
   double fabric_ = 0;
   const Topology& topology_;
 };
@@ -127,10 +128,10 @@ double estimate_seconds(const Plan& plan, const WalkedCall& call, const Machine&
   }
   const Walk walked = walk(plan, first, machine);
   const double alone = walked.end().at();
-  // In a row of calls, a link passes on average no more than its rate, even if it has saved up some bytes.
+  // Over many calls, a link passes on average no more than its rate, even if it has saved up some bytes.
   if (segments == 1) return machine.node.burst > 0 ? std::max(alone, busiest(plan, call, machine)) : alone;
   const auto further = static_cast<double>(segments - 1);
-  // A rank that holds a segment for long can have only a window of them at once.
+  // A rank that holds a segment for long can have only a window of segments at once.
   double held = 0;
   for (std::size_t rank = 0; rank < walked.ends.size(); ++rank) {
     if (walked.begins[rank] < walked.ends[rank].at()) {

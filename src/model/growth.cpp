@@ -16,7 +16,7 @@ namespace {
 constexpr int longest_period = 4;
 constexpr int few_nodes = Growth::most_nodes >> longest_period;
 
-/// On which each message takes one second, and nothing else takes time.
+/// Returns a machine on which each message takes one second, and nothing else takes time.
 Machine counting_machine() {
   Machine machine;
   for (auto& level : machine.levels) level = {{.from = 0, .latency = 1, .bandwidth = 1e300}};
@@ -44,7 +44,7 @@ int half_of(int nodes) {
 }
 
 Growth::Growth(Recipe recipe, int ppn, int root) : recipe_(std::move(recipe)), ppn_(ppn), root_(root) {
-  // At least every second further node counts. Trees of a high radix look like that on few ranks only.
+  // At least every second further node adds a message. Trees of a high radix do so only on few ranks.
   constexpr int half = most_nodes / 2;
   is_by_nodes_ = most(most_nodes).messages - most(half).messages >= half / 2;
   if (!is_by_nodes_) is_by_nodes_ = depth(32) - depth(16) >= 8;
@@ -63,7 +63,8 @@ const Growth::Most& Growth::most(int nodes) {
   const int ranks = topology.ranks();
   const int root = root_ % ranks;
   Most& most = entry->second;
-  // Of the first pair of ranks, one may hand over its part to the other one (algorithms/core.hpp).
+  // In the first pair of ranks, one may hand over its part to the other (algorithms/core.hpp), so both are
+  // built.
   for (const int rank : std::array{root, (root + 1) % ranks, ranks - 1}) {
     const Schedule schedule = build(recipe_, topology, root, rank);
     most.rounds = std::max(most.rounds, schedule.rounds());
@@ -80,7 +81,7 @@ const Growth::Most& Growth::most(int nodes) {
   return most;
 }
 
-/// Messages on the longest chain in which each one waits for the one before.
+/// Returns the number of messages on the longest chain in which each one waits for the one before.
 int Growth::depth(int nodes) const {
   const Topology topology = uniform(nodes, ppn_);
   const Plan plan(recipe_, topology, root_ % topology.ranks());
@@ -127,7 +128,8 @@ std::size_t Growth::steps(int nodes) {
   const int ranks = topology.ranks();
   const int root = root_ % ranks;
   const auto actions_of = [&](int rank) { return build(recipe_, topology, root, rank).actions().size(); };
-  // Of ranks at places of all kinds in trees: the golden ratio never comes near a place again.
+  // Samples ranks at places of all kinds in trees: multiples of the golden ratio never come near the same
+  // place again.
   const int sampled = std::min(ranks, 40);
   double sum = 0;
   for (int i = 0; i < sampled; ++i) {
@@ -143,7 +145,7 @@ std::size_t Growth::most_steps(int nodes) {
   if (nodes <= most_nodes) return static_cast<std::size_t>(ranks) * most(nodes).actions;
   const auto more = static_cast<double>(most(most_nodes).actions);
   const double growth = more - static_cast<double>(most(few_nodes).actions);
-  // Whether time is linear in nodes or not, what a rank does may be: an alltoall copies p blocks.
+  // Even where time is not linear in nodes, a rank's actions may be: an alltoall copies p blocks.
   const double times = growth >= most_nodes / 2.0
                            ? static_cast<double>(nodes - most_nodes) / (most_nodes - few_nodes)
                            : std::log2(static_cast<double>(nodes) / most_nodes) / longest_period;

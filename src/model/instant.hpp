@@ -17,8 +17,8 @@ enum class Part : std::size_t {
 };
 inline constexpr std::size_t part_count = 6;
 
-/// A point in time, and the costs on the chain of causes that led to it (the critical path). The costs add
-/// up to the time.
+/// A point in time and the costs on the chain of causes that led to it (the critical path). The costs add up
+/// to the time.
 class Instant {
  public:
   [[nodiscard]] double at() const { return at_; }
@@ -31,7 +31,7 @@ class Instant {
     return later;
   }
 
-  /// The same causes, scaled to a shorter time: `at` from 0 to at().
+  /// Returns the same causes, scaled to a shorter time. `at` is from 0 to at().
   [[nodiscard]] Instant shortened_to(double at) const {
     Instant earlier = *this;
     const double factor = at_ > 0 ? at / at_ : 0;
@@ -45,7 +45,7 @@ class Instant {
   std::array<double, part_count> parts_{};
 };
 
-/// An event with two causes happens at the later one.
+/// Returns the later one of two causes of an event: the event happens then.
 inline const Instant& later(const Instant& one, const Instant& other) {
   return other.at() > one.at() ? other : one;
 }

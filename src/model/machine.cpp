@@ -16,8 +16,8 @@ bool fits_into_line(double message_bytes) {
   return message_bytes <= static_cast<double>(Line::room);
 }
 
-/// The last entry that begins at this many bytes or below. The list ascends by `from`, and its first entry
-/// is from 0.
+/// Returns the last entry that begins at this many bytes or below. The list ascends by `from`, and its first
+/// entry is from 0.
 template <typename Row>
 const Row& row_for(const std::vector<Row>& rows, std::size_t bytes) {
   const auto beyond = std::upper_bound(rows.begin() + 1, rows.end(), bytes,
@@ -69,7 +69,7 @@ double SharedMemory::reduce_seconds(double message_bytes, std::size_t vector_byt
 double SharedMemory::passing_seconds(double message_bytes, Distance distance) const {
   const double bandwidth = lines_at(distance).bandwidth;
   if (bandwidth == 0) return 0;
-  // A piece has a line of its own, which holds its bytes if they fit.
+  // Each piece has a line of its own, which holds the piece's bytes if they fit.
   return (pieces(message_bytes) * line_bytes + (fits_into_line(message_bytes) ? 0 : message_bytes)) /
          bandwidth;
 }

@@ -10,12 +10,12 @@
 
 namespace stretto {
 
-/// The distance of two ranks: the level of the machine that a message between them crosses.
+/// The distance between two ranks: the level of the machine that a message between them crosses.
 enum class Level : std::uint8_t { socket, node, network };
 inline constexpr std::size_t level_count = 3;
 
-/// Messages of `from` bytes and more take `latency` seconds plus bytes / `bandwidth` if nothing else is
-/// under way.
+/// The cost of messages of `from` bytes and more: they take `latency` seconds plus bytes / `bandwidth` if
+/// nothing else is under way.
 struct Protocol {
   std::size_t from = 0;
   double latency = 0;
@@ -26,8 +26,8 @@ struct Protocol {
   // 1: both directions at full speed at the same time; 0: one after the other.
   double duplex = 1;    // a rank sends to one rank and receives from another
   double exchange = 1;  // two ranks send to each other (over TCP they share a connection)
-  /// A core that sends or receives passes this many bytes in a second, and does nothing else meanwhile. On
-  /// fast links over TCP, that is what decides. 0: it takes no time.
+  /// The bytes per second that a core passes when it sends or receives; it does nothing else meanwhile. On
+  /// fast links over TCP, this decides. 0: it takes no time.
   double core = 0;
 
   [[nodiscard]] double core_seconds(double bytes) const { return core > 0 ? bytes / core : 0; }
@@ -39,41 +39,42 @@ struct Limit {
   double message_rate = 0;  // messages per second
   /// A link that was idle passes this many bytes at the speed of the level (a token bucket).
   double burst = 0;
-  /// Of memory: shorter vectors stay in the caches, and are not limited.
+  /// Only for memory: shorter vectors stay in the caches and are not limited.
   std::size_t from = 0;
 };
 
-/// From `from` bytes of a vector on, a core works on this many bytes in a second.
+/// The bytes per second on which a core works if the vector has `from` bytes or more.
 struct Rate {
   std::size_t from = 0;
   double bandwidth = 0;
 };
 
-/// How far one rank's core is from another one's, on a node.
+/// How far one rank's core is from another rank's on a node.
 enum class Distance : std::uint8_t { cache, socket, node };
 inline constexpr std::size_t distance_count = 3;
 
-/// What cores at a certain distance take for the lines that pass between them.
+/// The time of cache lines that pass between cores at a certain distance.
 struct Lines {
   double latency = 0;    // until a core sees what another one has written
-  double bandwidth = 0;  // of a core that reads lines which another one has written; 0: no limit
+  double bandwidth = 0;  // at which a core reads lines that another one has written; 0: no limit
 };
 
-/// The engine's messages through the shared memory of a node (docs/shared-memory.md). They go in pieces: the
-/// reader works on one while the writer copies the next. Lists ascend by the bytes of the whole vector.
+/// The costs of the engine's messages through the shared memory of a node (docs/shared-memory.md). Messages
+/// go in pieces: the reader works on one while the writer copies the next. Lists ascend by the bytes of the
+/// whole vector.
 struct SharedMemory {
   double latency = 0;  // until the reader sees what has been written
   double piece = 0;    // seconds of a core for a piece, at each of its ends
-  /// The same for a message that fits into a line, and for each further reader of a publication. Nothing:
-  /// as long as a piece.
+  /// The same for a message that fits into a line, and for each further reader of a publication. If not set,
+  /// it is as long as for a piece.
   std::optional<double> line = std::nullopt;
   std::vector<Rate> write;   // copy into the store
-  std::vector<Rate> read;    // copy from another one's store
-  std::vector<Rate> reduce;  // reduction straight from another one's store
-  /// [distance] Where they are known; else lines have `latency` and no limit.
+  std::vector<Rate> read;    // copy from another rank's store
+  std::vector<Rate> reduce;  // reduction straight from another rank's store
+  /// [distance] The lines' costs where they are known; else lines have `latency` and no limit.
   std::array<std::optional<Lines>, distance_count> lines{};
 
-  /// Seconds of the writer's core for a message, and of the reader's.
+  /// Return the seconds of the writer's or the reader's core for a message.
   [[nodiscard]] double write_seconds(double message_bytes, std::size_t vector_bytes) const;
   [[nodiscard]] double read_seconds(double message_bytes, std::size_t vector_bytes, Distance distance) const;
   [[nodiscard]] double reduce_seconds(double message_bytes, std::size_t vector_bytes,
@@ -82,27 +83,28 @@ struct SharedMemory {
     return lines[static_cast<std::size_t>(distance)].value_or(Lines{.latency = latency, .bandwidth = 0});
   }
   [[nodiscard]] static double pieces(double message_bytes);
-  /// What the seconds above hold for its pieces.
+  /// The part of these seconds that the message's pieces cost.
   [[nodiscard]] double overhead(double message_bytes) const;
-  /// For a further reader of a publication.
+  /// The same for a further reader of a publication.
   [[nodiscard]] double overhead_of_reader(double message_bytes) const {
     return pieces(message_bytes) * line.value_or(piece);
   }
 
  private:
-  /// The least seconds in which the lines of a message get from core to core.
+  /// Returns the least seconds in which the lines of a message get from core to core.
   [[nodiscard]] double passing_seconds(double message_bytes, Distance distance) const;
 };
 
-/// The ranks of so many nodes in a row share so many cores: nodes that are containers on one host, or more
-/// ranks than cores. 0: each rank has a core of its own.
+/// The ranks of `nodes` consecutive nodes share `cores` cores: the nodes are containers on one host, or there
+/// are more ranks than cores. 0: each rank has a core of its own.
 struct SharedCores {
   int nodes = 0;
   int cores = 0;
 };
 
-/// Copies between the memory of a rank's device and host memory: `latency` plus bytes over the rate of the
-/// direction, one after the other in each direction. Ranks share nothing.
+/// The costs of copies between the memory of a rank's device and host memory. A copy takes `latency` plus
+/// bytes over the rate of the direction. In each direction copies come one after the other. Ranks share
+/// nothing.
 struct Device {
   double latency = 0;    // seconds of each copy
   double to_host = 0;    // bytes per second; 0: without limit
@@ -114,31 +116,32 @@ struct Device {
   }
 };
 
-/// A cluster as the models know it. docs/formats.md says how it is written and measured.
+/// A cluster as the models see it. docs/formats.md says how it is written and measured.
 struct Machine {
   std::string name;
   std::string description;
   /// [level] Ascending by `from`, the first from 0; none is empty.
   std::array<std::vector<Protocol>, level_count> levels;
   Limit node;  // messages into one node over the network, and out of it
-  /// [node] The bandwidth of each node's link if they differ, on a cluster of as many nodes; else empty.
+  /// [node] The bandwidth of each node's link, if they differ, on a cluster of exactly that many nodes; else
+  /// empty.
   std::vector<double> node_rates;
-  Limit memory;                 // messages inside one node; the half of one for each copy of it
+  Limit memory;                 // messages inside one node; each copy of a message counts as half of it
   Limit fabric;                 // all messages between nodes
   std::vector<Rate> reduction;  // of an operand; ascending; empty: reductions take no time
-  /// Nothing: the engine's messages inside a node go through the MPI library, as those of `levels` do.
+  /// If not set, the engine's messages inside a node go through the MPI library, at the costs in `levels`.
   std::optional<SharedMemory> shared;
   // The overhead of Stretto's engine, in seconds of a core:
   double engine_message = 0;  // for a message at each of its ends
   double engine_round = 0;
   SharedCores shared_cores;
-  /// Nothing: copies of device memory take no time.
+  /// If not set, copies of device memory take no time.
   std::optional<Device> device;
 
   [[nodiscard]] const Protocol& protocol(Level level, std::size_t bytes) const;
-  /// The limit of one node, on a cluster of so many.
+  /// Returns the limit of one node, on a cluster of `nodes`.
   [[nodiscard]] Limit limit_of(int which, int nodes) const;
-  /// Seconds to reduce one byte of a vector of this many bytes.
+  /// Returns the seconds to reduce one byte of a vector of this many bytes.
   [[nodiscard]] double reduction_seconds(std::size_t vector_bytes) const;
 };
 

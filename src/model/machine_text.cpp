@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<const char*, level_count> level_names{"socket", "node", "network"};
 constexpr std::array<const char*, distance_count> distance_names{"cache", "socket", "node"};
 constexpr std::size_t most_rows = 64;
-/// Of clusters of more nodes, the rates are not kept.
+/// The most nodes of a cluster whose rates are kept.
 constexpr std::size_t most_rates = 256;
 constexpr int most_nodes = 1 << 20;
 constexpr int most_cores = 1 << 16;
@@ -128,8 +128,8 @@ Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst, std::vec
   return limit;
 }
 
-/// A missing level is like the next higher one; a missing network, like the next lower one (one node was
-/// measured).
+/// Fills missing levels. Each is like the next higher one; a missing network is like the next lower level
+/// (one node was measured).
 void fill_levels(const JsonValue& place, Machine& machine) {
   auto& levels = machine.levels;
   const auto any = std::find_if(levels.begin(), levels.end(), [](const auto& rows) { return !rows.empty(); });

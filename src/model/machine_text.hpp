@@ -16,7 +16,7 @@ Machine parse_machine(std::string_view text);
 /// Reads the members of a machine file from an object that is a part of another file.
 Machine read_machine(JsonObject& object);
 
-/// Returns such an object. read_machine() makes the same machine of it.
+/// Returns such an object, from which read_machine() makes the same machine.
 nlohmann::ordered_json json_of(const Machine& machine);
 
 }  // namespace stretto

@@ -23,7 +23,7 @@ struct End {
   }
 };
 
-/// The scratch blocks of a slice are as large as a run of blocks (Schedule::add_scratch).
+/// Returns the blocks of a slice, or those whose size its scratch blocks have (Schedule::add_scratch).
 Plan::Run run_of(const Schedule& schedule, const Slice& slice) {
   if (slice.buffer != Buffer::scratch) return {slice.first, slice.count};
   return {schedule.scratch_shape()[static_cast<std::size_t>(slice.first)], slice.count};
@@ -96,7 +96,7 @@ void Plan::mark_folds(const Schedule& schedule, std::uint32_t begin) {
     const std::uint32_t of_messages = begin;
     begin += size_of_round(number);
     if (computes(number)) continue;
-    // The computing rounds after it, as long as they work on the same blocks.
+    // Collects the computing rounds that follow, as long as they work on the same blocks.
     std::vector<Action> computations;
     std::uint32_t end = begin;
     const Run* run = nullptr;

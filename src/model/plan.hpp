@@ -14,10 +14,10 @@
 namespace stretto {
 
 /// The schedules of all ranks in the form that the walker needs: compact, and with both ends of each message
-/// linked. Independent of message size, machine and segments.
+/// linked. A plan does not depend on message size, machine or segments.
 class Plan {
  public:
-  /// The blocks that an action moves, as the blocks whose size they have.
+  /// The blocks that an action moves. Scratch blocks appear as the blocks whose size they have.
   struct Run {
     int first = 0;
     int count = 0;
@@ -31,13 +31,14 @@ class Plan {
     Run run;
     /// The step of the peer that receives this send, or that sends to this receive.
     std::uint32_t partner = 0;
-    /// The number of the pair of ranks, or of nodes: the same for messages in both directions.
+    /// The numbers of the pair of ranks and of the pair of nodes. Messages in both directions have the same.
     std::uint32_t pair = 0;
     std::uint32_t node_pair = 0;
     // Where all ranks share memory (engine/execution/direct_plan.hpp):
-    /// A send of what another rank gets in the same round: it is a further reader of that publication.
+    /// Whether it sends what another rank gets in the same round, so that its peer is a further reader of
+    /// that publication.
     bool is_published = false;
-    /// A message that is folded, or a computation that is part of the fold.
+    /// Whether it is a message that is folded, or a computation that is part of the fold.
     bool is_folded = false;
   };
 
@@ -52,7 +53,7 @@ class Plan {
   [[nodiscard]] std::size_t node_pairs() const { return node_pairs_; }
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   [[nodiscard]] const Step& step(std::size_t index) const { return steps_[index]; }
-  /// Of the two ends of a message inside a node.
+  /// The distance between the two ends of a message inside a node.
   [[nodiscard]] Distance distance(const Step& step) const;
 
   /// Rounds are numbered over all ranks. Those of a rank are consecutive.
@@ -75,7 +76,7 @@ class Plan {
   void mark_publications(const Schedule& schedule, std::uint32_t begin);
   void mark_folds(const Schedule& schedule, std::uint32_t begin);
   void match_messages();
-  /// Numbers the pairs of labels of messages; returns how many there are.
+  /// Numbers the pairs of labels that messages connect; returns how many there are.
   std::size_t number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number);
 
   const Topology* topology_;

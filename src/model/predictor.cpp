@@ -20,7 +20,7 @@ constexpr std::size_t walked_windows = 3;
 constexpr std::array all_parts{Part::latency,  Part::wire,    Part::reduction,
                                Part::overhead, Part::waiting, Part::copy};
 
-/// The value at `x` on the straight line through two points.
+/// Returns the value at `x` on the straight line through two points.
 Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
   const double factor = (x - x1) / (x2 - x1);
   Instant result;
@@ -43,7 +43,7 @@ Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t mos
       root_(root),
       most_steps_(most_steps) {
   if (topology_.nodes > Growth::most_nodes && has_equal_nodes()) {
-    // Of more ranks, even few steps would take long to build: some schedules take a look at all ranks.
+    // With more ranks, even few steps would take long to build, because some schedules look at all ranks.
     constexpr int most_ranks = 65'536;
     steps_ = growth().most_steps(topology_.nodes);
     if (ranks_ > most_ranks) steps_ = std::max(steps_, most_steps_ + 1);
@@ -55,7 +55,8 @@ Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t mos
   steps_ = busiest.actions().size() * static_cast<std::size_t>(topology_.ranks());
 }
 
-/// No call is walked on all nodes. Recipes by the dozen would keep 32 MB each of a million ranks.
+/// Frees what is known about ranks, since no call is walked on all nodes. With a million ranks, each of
+/// dozens of recipes would keep 32 MB.
 void Predictor::forget_ranks() {
   for (const auto labels :
        {&Topology::node_of, &Topology::place_of, &Topology::by_node, &Topology::node_begin,
@@ -78,7 +79,8 @@ Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, co
                                    : predict_walk(call, machine, options);
 }
 
-/// Lengths travel first. A rank goes on with the blocks as soon as it has its own lengths.
+/// Walks the lengths first and then the blocks. A rank goes on with the blocks as soon as it has its own
+/// lengths.
 Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
   WalkedCall of_lengths = call;
   of_lengths.bytes = static_cast<std::size_t>(ranks_) * sizeof(std::size_t);
@@ -124,7 +126,7 @@ Walk Predictor::walk_all(const WalkedCall& call, const Machine& machine, const W
 Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) const {
   WalkedCall uncut = call;
   uncut.pipelining = {};
-  // On more nodes, ranks copy the same parts of the message, or hardly less.
+  // On more nodes, ranks copy the same share of the message, or hardly less.
   const bool is_large = topology_.nodes > Growth::most_nodes && has_equal_nodes();
   const Topology smaller = is_large ? uniform(Growth::most_nodes, topology_.max_ppn) : Topology{};
   const Topology& topology = is_large ? smaller : topology_;
@@ -136,7 +138,7 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
       std::size_t elements = 0;
       for (const Plan::Run& run : part.runs) elements += cut.elements(run, 0);
       const auto bytes = static_cast<double>(elements * call.element_bytes);
-      // Each segment of it is a copy.
+      // Each segment of the part is a copy.
       const auto copies = static_cast<double>(call.staging == Staging::whole ? 1 : call.segments());
       all += device.seconds(bytes, is_to_host) + (copies - 1) * device.latency;
     }
@@ -156,7 +158,7 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
 void Predictor::refuse_too_many(std::size_t steps) {
   constexpr std::size_t most = 30'000'000;  // in 3 GB
   if (steps <= most) return;
-  // Where one rank has most actions, all of them together are fewer.
+  // If one rank has more actions than the others, all ranks together have fewer.
   const bool is_large = topology_.nodes > Growth::most_nodes || !has_equal_nodes();
   if (!is_large && growth().steps(topology_.nodes) * (steps / steps_) <= most) return;
   throw std::invalid_argument("too many ranks on " + std::to_string(topology_.nodes) + " nodes for " +
@@ -218,7 +220,8 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
                     growth().rounds(topology_.nodes));
   };
   if (!growth().has_short_rounds()) return {draw_from(on(fewest), on(fewer)), true};
-  // A message so short that bytes hardly count, but no block is empty, shows what the further rounds take.
+  // A message so short that bytes hardly count, but with no empty block, shows the time of the further
+  // rounds.
   const double part =
       std::clamp(static_cast<double>(growth().blocks(fewer)) / static_cast<double>(call.elements()),
                  static_cast<double>(fewest) / topology_.nodes, 1.0);

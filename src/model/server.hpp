@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-/// The times at which the first and the last byte of a message are somewhere.
+/// The times at which the first and the last byte of a message are at some place.
 struct Interval {
   Instant begin;
   Instant end;
@@ -22,7 +22,7 @@ struct Interval {
 /// Messages go through several servers, cut-through: the next one begins with the first byte.
 class Server {
  public:
-  /// Serves a message of this many bytes at `limit`. It came in by `interval` and belongs to a rank.
+  /// Serves a message of this many bytes at `limit`. The message arrives in `interval` and belongs to `rank`.
   Interval pass(const Interval& interval, double bytes, const Limit& limit, int rank) {
     const double wire = limit.bandwidth > 0 ? bytes / limit.bandwidth : 0;
     const double least = limit.message_rate > 0 ? 1 / limit.message_rate : 0;
@@ -36,12 +36,12 @@ class Server {
     return {begin, later(interval.end, free_)};
   }
 
-  /// The other direction takes this much of its time, from now on.
+  /// Lets the other direction take `seconds` of the server's time, from now on.
   void occupy(const Instant& now, double seconds) { free_ = later(free_, now).after(seconds, Part::wire); }
 
  private:
-  /// Returns `ready`, moved to `at`, which is not later, or to when the server is free. A wait for an
-  /// earlier message of the same rank is no waiting: that message is the cause.
+  /// Returns `ready`, moved to `at`, which is not later, or to the time when the server is free. A wait for
+  /// an earlier message of the same rank does not count as waiting: that message is the cause.
   [[nodiscard]] Instant follow(const Instant& ready, double at, int rank) const {
     if (free_.at() > at && rank == rank_) return free_;
     const double moved = std::max(at, free_.at());
@@ -54,10 +54,10 @@ class Server {
 };
 
 /// The bandwidth of a memory, which cores share. They use it out of order: the walker lets a core work for
-/// longer before another one begins. So time is cut into slots, and a use takes what is left of them.
+/// some time before another one begins. So time is cut into slots, and each use takes what is left in them.
 class SharedBandwidth {
  public:
-  /// `slot`: seconds. In a slot, uses do not wait for each other.
+  /// `slot`: the length of a slot in seconds. In a slot, uses do not wait for each other.
   SharedBandwidth(double bandwidth, double slot) : bandwidth_(bandwidth), slot_(slot) {}
 
   Interval pass(const Interval& interval, double bytes) {
@@ -82,7 +82,7 @@ class SharedBandwidth {
  private:
   static constexpr double full = 1 - 1e-9;
 
-  /// The first slot from `slot` on that is not full.
+  /// Returns the first slot from `slot` on that is not full.
   std::size_t next_free(std::size_t slot) {
     std::size_t free = slot;
     for (;; free = next_[free]) {

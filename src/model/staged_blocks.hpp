@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-/// What one rank copies of each segment of a call whose buffers are in device memory.
+/// The blocks that one rank copies in each segment of a call whose buffers are in device memory.
 struct StagedRank {
   /// Some blocks, in runs as long as they are consecutive.
   struct Part {
@@ -22,12 +22,12 @@ struct StagedRank {
   std::vector<Part> fetched;   // before its round begins, in the order of rounds
   std::vector<Part> put_back;  // when its round has ended, likewise
 
-  /// `parts` as for TouchedBlocks::find(). A call is out of place where MPI has that: a broadcast is in
-  /// place.
+  /// `parts` is as for TouchedBlocks::find(). A call is taken to be out of place where MPI allows that: only
+  /// a broadcast is in place.
   StagedRank(const Schedule& schedule, Collective collective, std::size_t parts);
 };
 
-/// The same of all ranks, for all message sizes that have as many parts.
+/// The blocks that all ranks copy, for all message sizes that have the same number of parts.
 class StagedBlocks {
  public:
   /// `schedule(rank)` is called once for each rank.

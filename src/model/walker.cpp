@@ -34,8 +34,8 @@ enum class Stage : std::uint8_t { leaves, goes_out, arrives, is_there, is_sent, 
 
 struct Event {
   double at = 0;
-  std::uint64_t number = 0;   // of two events at the same time, the lower number comes first
-  std::uint32_t message = 0;  // or, of what is fetched, the flight
+  std::uint64_t number = 0;   // if two events are at the same time, the lower number comes first
+  std::uint32_t message = 0;  // or the flight, if is_fetched
   Stage stage = Stage::leaves;
 
   friend bool operator<(const Event& one, const Event& other) {
@@ -72,7 +72,7 @@ class Walker {
         meetings_(plan.steps() * cut_.segments(), nobody) {
     if (machine.shared && is_limited() && machine.memory.bandwidth > 0 &&
         vector_bytes_ >= machine.memory.from) {
-      // So many slots pass while every rank writes a vector.
+      // The number of slots that pass while every rank writes a vector.
       constexpr double slots = 4096;
       const double all = static_cast<double>(vector_bytes_) * static_cast<double>(ranks());
       stores_.assign(links_.size(), {machine.memory.bandwidth, all / machine.memory.bandwidth / slots});
@@ -105,7 +105,7 @@ class Walker {
   }
 
  private:
-  /// The seconds of a core that reads, or of what it works on.
+  /// The seconds of a core that reads.
   struct Costs {
     double pieces = 0;
     double wire = 0;
@@ -118,13 +118,14 @@ class Walker {
     std::uint32_t segment = 0;
     std::uint32_t round = 0;
     std::uint32_t outstanding = 0;
-    // Of the fold of its round:
+    // Only for the fold of its round:
     std::uint32_t missing = 0;  // messages that have not begun to arrive
     Interval interval{};        // of all of them
     Costs costs{};
   };
-  // The state of the meeting of a send and a receive: empty, the receive is posted, or the message that
-  // waits for it. If a receive waits for a synchronous send, it is a message without a sender yet.
+  // The state of the meeting of a send and a receive is `nobody`, `posted` (the receive), or the message that
+  // waits for the receive. If a receive waits for a synchronous send, the state is a message that has no
+  // sender yet.
   static constexpr std::uint32_t nobody = UINT32_MAX;
   static constexpr std::uint32_t posted = UINT32_MAX - 1;
 
@@ -159,8 +160,8 @@ class Walker {
   void schedule(double at, std::uint32_t message, Stage stage) {
     events_.push({at, next_number_++, message, stage});
   }
-  /// Of messages that may leave at the same time, the one whose send was posted first leaves first. In the
-  /// order of the receives, all ranks would serve the same rank last.
+  /// Lets a message leave. If several may leave at the same time, the one whose send was posted first leaves
+  /// first. In the order of the receives, all ranks would serve the same rank last.
   void leave_at(std::uint32_t message, const Instant& now) {
     messages_[message].interval = {now, now};
     events_.push({now.at(), messages_[message].number, message, Stage::leaves});
@@ -197,7 +198,8 @@ class Walker {
     go_on(rank, its);
   }
 
-  /// Whether a flight may begin its next round. If not, it goes on when that has been fetched.
+  /// Whether a flight may begin its next round. If not, it goes on when the blocks of that round have been
+  /// fetched.
   bool has_what_it_reads(int rank, const Flight& flight) {
     if (!copies_) return true;
     const Instant* arrival = copies_->arrival(rank, flight.segment, flight.round - plan_.first_round(rank));
@@ -213,7 +215,7 @@ class Walker {
     go_on(rank, its);
   }
 
-  /// Moves a message on until it must wait.
+  /// Moves a flight on until it must wait.
   void go_on(int rank, Flight& flight) {
     while (true) {
       if (flight.round == plan_.end_round(rank)) {
@@ -235,7 +237,7 @@ class Walker {
   }
 
   void end_round(int rank, Flight& flight) {
-    // No operation passes through the round of a direct call.
+    // In a direct call, no operation goes through the rounds.
     if (!is_direct_) work(rank, engine_round_, Part::overhead);
     if (copies_) {
       copies_->put_back(rank, flight.segment, flight.round - plan_.first_round(rank), core(rank));
@@ -316,9 +318,9 @@ class Walker {
     return !is_shared(step) && protocol(step, bytes).synchronous;
   }
 
-  /// Copies a message into shared memory, piece by piece. It is there with its first piece. (In fact, a
-  /// writer that is four pieces ahead of its reader does something else first.) A further reader of a
-  /// publication needs only lines that say so, which are written along with the first one's.
+  /// Copies a message into shared memory, piece by piece. The message is there when its first piece is. (In
+  /// fact, a writer that is four pieces ahead of its reader does something else first.) For a further reader
+  /// of a publication, only lines that announce it are written, along with those for the first reader.
   void write_message(std::uint32_t index, const Flight& flight, double bytes) {
     const Plan::Step& step = plan_.step(index);
     const SharedMemory& shared = *machine_.shared;
@@ -344,7 +346,7 @@ class Walker {
     schedule(interval.begin.at(), message, Stage::arrives);
   }
 
-  /// A copy of bytes between memory and a store is half a message.
+  /// Lets a copy between memory and a store use the memory. A copy counts as half a message.
   Interval through_memory(const Interval& interval, const Plan::Step& step, double bytes) {
     if (stores_.empty()) return interval;
     return stores_[static_cast<std::size_t>(plan_.topology().node(step.rank))].pass(interval, bytes / 2);
@@ -363,7 +365,7 @@ class Walker {
             .reduction = std::max(all - reading, 0.0)};
   }
 
-  /// Works on what arrives by a interval. The last of its pieces is worked on after it has been written.
+  /// Works on a message that arrives in `interval`. Its last piece is worked on after that has been written.
   void read(int rank, const Interval& interval, const Costs& costs, double pieces) {
     Instant& now = core(rank);
     now = later(interval.begin, now);
@@ -404,7 +406,7 @@ class Walker {
     go_on(rank, flight);
   }
 
-  // The way of a message.
+  // The path of a message.
 
   void take(const Event& event) {
     if (event.stage == Stage::is_fetched) return go_on_with_fetched(event.message);
@@ -429,9 +431,9 @@ class Walker {
 
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
-  /// Passes a port, a node's link, or the shared link of two ranks or nodes. If the two directions are not
-  /// fully duplex, the other direction waits: from now on, not from the end of this message, since until
-  /// then it may continue.
+  /// Passes a port, a node's link, or the shared link of two ranks or nodes. If the link is not fully duplex,
+  /// the other direction waits: from now on, not from the end of this message, because until then it may
+  /// continue.
   Interval through(Ports& port, bool out, const Interval& interval, double bytes, const Limit& limit,
                    double both, int rank) {
     if (options_.overlap == Overlap::none) both = 0;
@@ -450,7 +452,7 @@ class Walker {
     return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
   }
 
-  /// The link between two ranks, and that between two nodes, which their ranks share.
+  /// Passes the link between two ranks, and the link between two nodes, which their ranks share.
   Interval exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
                     const Interval& interval) {
     // A single owner: both messages belong to the same exchange.
@@ -558,9 +560,9 @@ class Walker {
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
   std::vector<Ports> links_;             // [node]
-  std::vector<Server> memories_;         // [node] for messages of the library
-  std::vector<SharedBandwidth> stores_;  // [node] for those through stores; empty: without limit
-  std::vector<Ports> pairs_;             // of ranks; in: from the higher one to the lower one
+  std::vector<Server> memories_;         // [node] for messages of the MPI library
+  std::vector<SharedBandwidth> stores_;  // [node] for messages through stores; empty: without limit
+  std::vector<Ports> pairs_;             // of ranks; in: from the higher rank to the lower one
   std::vector<Ports> node_pairs_;        // of nodes
   Server fabric_;
   std::optional<CopyPorts> copies_;

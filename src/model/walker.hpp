@@ -19,7 +19,7 @@ namespace stretto {
 enum class CostModel : std::uint8_t {
   postal,      // every pair of ranks is as distant as two nodes (equation 1)
   node_aware,  // by the level of the pair (equation 2)
-  max_rate,    // also, links, memory and the fabric are shared (equation 3)
+  max_rate,    // in addition, links, memory and the fabric are shared (equation 3)
 };
 
 /// Whether a rank sends and receives at the same time (Fig. 3 of the CNN-training paper: OVLP and NOVL).
@@ -36,7 +36,7 @@ struct WalkOptions {
 enum class Staging : std::uint8_t {
   none,         // they are in host memory
   by_segments,  // a segment is copied while others travel
-  whole,  // what a rank reads is fetched, then it begins; when it has ended, what it has written goes back
+  whole,        // a rank begins when all it reads has been fetched, and puts its results back at the end
 };
 
 /// The call to predict.
@@ -45,8 +45,8 @@ struct WalkedCall {
   std::size_t bytes = 0;  // of the whole message
   Pipelining pipelining;
   std::size_t element_bytes = 4;
-  /// Rates are those for vectors of so many bytes; 0: of the message. It differs where a part of the message
-  /// is walked.
+  /// Rates are those for vectors of this many bytes; 0: of `bytes`. The two differ where a part of the
+  /// message is walked.
   std::size_t rated_bytes = 0;
   Staging staging = Staging::none;
 
@@ -56,7 +56,7 @@ struct WalkedCall {
 };
 
 struct Walk {
-  std::vector<double> begins;  // [rank] when it first sends, or has received
+  std::vector<double> begins;  // [rank] when it first sends or has received
   std::vector<Instant> ends;   // [rank] when it has its result
   std::int64_t messages = 0;
 
@@ -64,12 +64,12 @@ struct Walk {
   [[nodiscard]] const Instant& end() const;
 };
 
-/// Predicts the time of each rank. `starts`: [rank] when it begins; all at 0 if that is empty. It walks
-/// through the schedules as the engine does: segments in flight, receives posted first, one core for each
-/// rank, which posts, finishes and reduces one after the other. Messages go cut-through from the sender's
-/// port over the links to the receiver's port.
+/// Predicts the time of each rank. `starts`: [rank] when it begins; all at 0 if empty. The walk goes through
+/// the schedules as the engine does: several segments are in flight, receives are posted first, and each rank
+/// has one core, which posts, finishes and reduces one after the other. Messages go cut-through from the
+/// sender's port over the links to the receiver's port.
 ///
-/// `staged`: what ranks copy, if the call is staged; its parts are those of parts_of_segment() or one. A
+/// `staged`: the blocks that ranks copy, if the call is staged, in parts_of_segment() parts or in one. A
 /// staged call is not direct. Blocks whose lengths only two ranks know are staged as a whole. Throws
 /// std::invalid_argument if a call is staged and `staged` is missing.
 Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {},

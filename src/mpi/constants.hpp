@@ -16,7 +16,7 @@
   X(err_unsupported_operation, ERR_UNSUPPORTED_OPERATION) X(proc_null, PROC_NULL) X(tag_ub, TAG_UB)          \
   X(thread_multiple, THREAD_MULTIPLE) X(thread_single, THREAD_SINGLE) X(undefined, UNDEFINED)
 
-/// X(Handle, name, NAME): handles that are none of a datatype. Known once the library is.
+/// X(Handle, name, NAME): handles other than those of datatypes. They are known once the MPI library is.
 #define STRETTO_MPI_HANDLES(X)                                                                               \
   X(Comm, comm_null, COMM_NULL) X(Comm, comm_self, COMM_SELF) X(Comm, comm_world, COMM_WORLD)                \
   X(Datatype, datatype_null, DATATYPE_NULL) X(Errhandler, errors_are_fatal, ERRORS_ARE_FATAL)                \

@@ -35,17 +35,18 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Only libmpi itself. A language layer (libmpi_mpifh) or a tool that depends on it would also offer its
-/// symbols.
+/// Whether the name is that of libmpi itself. A language layer (libmpi_mpifh) or a tool that depends on
+/// libmpi would also offer its symbols.
 bool may_be_mpi(const std::string& path) {
   const std::string name = base_name(path);
   return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
          name.starts_with("libmpi_abi.so");
 }
 
-/// Each binary interface has a symbol that the libraries of no other one have; but what MPICH's has, its
-/// library of the standard ABI has, too. That one has a name of its own in every MPI library, and in what
-/// translates it into the interface of another one.
+/// Returns the binary interface of a library. Each interface has a symbol that libraries of other interfaces
+/// lack, with one exception: MPICH's library of the standard ABI also has the symbol of MPICH's interface.
+/// But a library of the standard ABI has a name of its own in every MPI library, and in translators of it
+/// into another interface.
 std::optional<Interface> interface_of(const std::string& path, void* handle) {
   if (interface_of_file(base_name(path)) == Interface::abi) return Interface::abi;
   if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return Interface::openmpi;
@@ -139,7 +140,7 @@ std::string find_passed_by() {
 std::string load_mpi(const void* function) {
   was_looked_for = true;
   if (!mpi.has_library()) return {};
-  // A process may load several, and only one of them is initialized.
+  // A process may load several MPI libraries, and only one of them is initialized.
   is_certain = is_certain || is_initialized(library);
   if (is_certain) return {};
   std::optional<Library> found = function == nullptr ? find_library() : library_of(function);

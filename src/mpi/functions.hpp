@@ -80,7 +80,7 @@
   X(Type_size_x, (MPI_Datatype, MPI_Count*))                                                                 \
   X(Unpack, (const void*, int, int*, void*, int, MPI_Datatype, MPI_Comm))
 
-/// Those that take an array of handles. X(name, (parameters)).
+/// The functions that take an array of handles. X(name, (parameters)).
 #define STRETTO_MPI_LIST_FUNCTIONS(X)                                                                        \
   X(Startall, (int, MPI_Request*))                                                                           \
   X(Testall, (int, MPI_Request*, int*, MPI_Status*))                                                         \
@@ -90,7 +90,7 @@
   X(Type_get_contents, (MPI_Datatype, int, int, int, int*, MPI_Aint*, MPI_Datatype*))                        \
   X(Waitall, (int, MPI_Request*, MPI_Status*))
 
-/// Those of MPI 4, which older libraries lack: nullptr there. X(name, (parameters)).
+/// The functions of MPI 4. They are nullptr with older libraries, which lack them. X(name, (parameters)).
 #define STRETTO_MPI_4_FUNCTIONS(X)                                                                           \
   X(Precv_init, (void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request*))           \
   X(Pready, (int, MPI_Request))                                                                              \
@@ -98,7 +98,7 @@
   X(Type_get_contents_c, (MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*,         \
                           MPI_Count*, MPI_Datatype*))                                                        \
   X(Type_get_envelope_c, (MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*))
-/// Those that only measuring programs call. X(name, (parameters)). A library may lack some of them.
+/// The functions that only measuring programs call. X(name, (parameters)). A library may lack some of them.
 #define STRETTO_MPI_TOOL_FUNCTIONS(X)                                                                        \
   X(Barrier, (MPI_Comm))                                                                                     \
   X(Comm_dup, (MPI_Comm, MPI_Comm*))                                                                         \

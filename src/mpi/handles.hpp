@@ -2,7 +2,7 @@
 // MPI's types as the core sees them, without the mpi.h of any library.
 //
 // A handle is a word that holds the handle of any binary interface: a pointer, or MPICH's 32 bits with zeros
-// before them. Its names are those of MPI. A face (src/faces) converts both ways.
+// before them. The types have MPI's names. A face (src/faces) converts both ways.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ using MPI_Message = struct OpaqueMessage*;
 using MPI_Op = struct OpaqueOp*;
 using MPI_Request = struct OpaqueRequest*;
 
-// Of MPI's tool interface. They are pointers in every interface.
+// The handles of MPI's tool interface, which are pointers in every binary interface.
 using MPI_T_cvar_handle = struct OpaqueCvarHandle*;
 using MPI_T_enum = struct OpaqueEnum*;
 
-/// A status is a block whose size and layout differ (mpi/status.hpp). Arrays of the library and of the
-/// program are handed on as they are.
+/// A status is a block whose size and layout depend on the interface (mpi/status.hpp). Arrays of the library
+/// and of the program are handed on as they are.
 struct MPI_Status;
 
 using MPI_Aint = std::ptrdiff_t;
@@ -34,7 +34,8 @@ using MPI_Count = std::int64_t;
 constexpr int MPI_SUCCESS = 0;  // NOLINT(readability-identifier-naming): in every MPI (MPI 4.1, section 9.4)
 #endif
 
-/// A handle as it is in a register or on the stack. Of MPICH's 32 bits, the upper half is undefined.
+/// A handle as it is in a register or on the stack. If it is one of MPICH's 32 bits, the upper half is
+/// undefined.
 using RawHandle = std::uintptr_t;
 
 /// Functions that the library calls get raw handles, too.

@@ -26,7 +26,8 @@ namespace stretto {
 /// name.
 void* mpi_symbol(const char* name);
 
-/// Returns the same of any MPI library of the process, whatever its binary interface.
+/// Returns the address of a symbol of any MPI library of the process, whatever its binary interface; nullptr
+/// if there is none.
 void* any_mpi_symbol(const char* name);
 
 /// Returns the address of a variable of the MPI library. The program may hold it: the linker moves
@@ -34,7 +35,8 @@ void* any_mpi_symbol(const char* name);
 /// then unused.
 void* mpi_variable(const char* name);
 
-/// Stands for a function of MPI until load_mpi() has found it. In a process without MPI that never happens.
+/// Takes the place of a function of MPI until load_mpi() has found it. In a process without MPI that never
+/// happens.
 template <typename Function>
 struct NotLoaded;
 template <typename... Parameters>
@@ -64,10 +66,10 @@ class LoadedHandle {
   bool is_loaded_ = false;
 };
 
-/// What differs between binary interfaces, beyond values.
+/// The differences between binary interfaces, except for the values of constants.
 struct InterfaceTraits {
   std::optional<Interface> interface;  // nothing: that of a simulation, or none is known yet
-  /// Of a handle in memory. All handles of an interface are alike.
+  /// The size of a handle in memory. All handles of an interface have the same size.
   std::size_t handle_bytes = sizeof(void*);
   std::size_t status_bytes = 0;
   std::size_t source_in_status = 0;  // the place of MPI_SOURCE, in bytes
@@ -79,19 +81,21 @@ struct InterfaceTraits {
   /// guided one.
   int socket_kind = 0;
   bool has_guided_kinds = false;
-  /// Whether a handle may be one, as far as its value tells: a library stops the program for some others.
+  /// Whether a handle may be a communicator, as far as its value tells. For some other values, a library
+  /// stops the program.
   bool (*may_be_communicator)(MPI_Comm) = nullptr;
-  /// The same of handles that the program has made.
+  /// Whether a handle may be an operation or a datatype that the program has made, likewise.
   bool (*may_be_user_op)(MPI_Op) = nullptr;
   bool (*may_be_user_datatype)(MPI_Datatype) = nullptr;
-  // Of a job without MPI (mpi/own_network.hpp), and otherwise nullptr:
-  /// Returns what mpi_symbol() does.
+  // The functions of a job without MPI (mpi/own_network.hpp); otherwise nullptr.
+  /// Returns the address of a function, for mpi_symbol().
   void* (*own_symbol)(const char*) = nullptr;
-  /// Returns why all messages fail, or nullptr.
+  /// Returns the reason why all messages fail, or nullptr if they do not.
   const char* (*failure)() = nullptr;
-  /// Makes them fail, on all ranks.
+  /// Makes all messages fail, on all ranks.
   void (*fail)(const char* reason) = nullptr;
-  /// Does so too, since a rank has ended, unless another rank says within half a second why.
+  /// Makes all messages fail because a rank has ended, unless another rank reports the reason within half a
+  /// second.
   void (*fail_late)(const char* reason) = nullptr;
 
   /// Whether there is a library to which the program's collectives can be left.
@@ -125,7 +129,7 @@ struct MpiLibrary : InterfaceTraits {
 
 extern MpiLibrary mpi;
 
-/// Texts that MPI writes are not longer, with the terminating zero, in any interface.
+/// The longest text that MPI writes in any interface, with the terminating zero.
 constexpr std::size_t longest_text = 8192;
 using MpiText = std::array<char, longest_text>;
 
@@ -142,25 +146,25 @@ RawHandle to_raw(Handle handle) {
 
 /// Finds the MPI library of this process and fills in `mpi`. Returns one line with the reason if it cannot,
 /// or an empty one. To be called when the program first enters MPI, since an interpreter may load its MPI
-/// library late. If that calls a function of the library before MPI is initialized, `function` is it: a
-/// process may have several libraries.
+/// library late. If the program calls a function of the library before MPI is initialized, `function` is that
+/// function: a process may have several libraries.
 std::string load_mpi(const void* function = nullptr);
 
-/// Whether load_mpi() was ever called: by the first call of MPI that came by.
+/// Whether load_mpi() was ever called. The first MPI call that reaches Stretto calls it.
 bool was_library_looked_for();
 
-/// Returns the path of the MPI library that the program has initialized though no call came by; an empty text
-/// if there is none.
+/// Returns the path of the MPI library that the program has initialized although no call has reached Stretto;
+/// an empty text if there is none.
 std::string find_passed_by();
 
-/// What stands between the core and one interface (src/faces): fills in `mpi`, whose functions it finds by
-/// find("PMPI_Isend") and the like. Returns the name of a function that the library lacks; nullptr if it
-/// lacks none.
+/// The function that connects the core with one interface (src/faces). It fills in `mpi`, and finds the
+/// functions for that by find("PMPI_Isend") and the like. Returns the name of a function that the library
+/// lacks; nullptr if it lacks none.
 using BindFace = const char* (*)(void* (*find)(const char* symbol));
 
-/// Returns that of an interface; nullptr if Stretto was built without it.
+/// Returns the function for an interface; nullptr if Stretto was built without it.
 BindFace face_of(Interface interface);
-/// Returns the names of those for which it was, each with a space behind it.
+/// Returns the names of the interfaces for which Stretto was built, each with a space after it.
 const char* interfaces_of_build();
 
 }  // namespace stretto

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job without MPI: the core's functions of MPI are a face over sockets (src/faces/sockets), which has what
-// the core itself calls. No library is behind it whose collectives a call could be left to.
+// A job without MPI. The core's functions of MPI are a face over sockets (src/faces/sockets), which has only
+// the functions that the core itself calls. There is no MPI library to which a collective call could be left.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ constexpr int parent_in_start(int rank) {
 }
 
 /// Fills in `mpi`. Each rank's endpoint knows the address of its parent. Collective over all ranks. Returns
-/// one line with the reason if not all have come after so many seconds, or an empty one. In both cases it has
-/// begun.
+/// an empty line, or one with the reason if not all ranks have come within `seconds`. In either case, the
+/// network has begun.
 std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds);
-/// Takes leave of the other ranks, for at most so many seconds, ends Stretto's session, and frees all. Waits
+/// Takes leave of the other ranks, for at most `seconds`, ends Stretto's session, and frees everything. Waits
 /// for no other rank.
 void end_own_network(double seconds);
-/// Returns the endpoint while there is one, to any thread.
+/// Returns the endpoint, or nullptr if there is none. Any thread may call this.
 std::shared_ptr<Endpoint> own_network();
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles in memory: of the program, in its own width, or in words of ours.
+// Handles in memory: the program's, in their own width, and Stretto's, in words.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 
 namespace stretto {
 
-/// Where a handle is, or an array of them. The program's memory holds handles as its mpi.h declares them.
+/// The place of a handle in memory, or of an array of handles. The program's memory holds handles as its
+/// mpi.h declares them.
 template <typename Handle>
 class Place {
  public:
   Place() = default;
-  /// A word of ours.
+  /// The place of one of Stretto's words.
   Place(Handle* word) : at_(reinterpret_cast<std::byte*>(word)), width_(sizeof(std::uintptr_t)) {}
-  /// An argument of the program, which may be null.
+  /// Returns the place to which an argument of the program points. The argument may be null.
   static Place of_program(const void* argument) {
     Place place;
     place.at_ = static_cast<std::byte*>(const_cast<void*>(argument));
@@ -45,7 +46,7 @@ class Place {
     store_as(word);
   }
 
-  /// Calls work(Handle*) with a word of the same value, and keeps what that has become.
+  /// Calls work(Handle*) with a word of the same value, and stores the new value of that word.
   template <typename Work>
   auto through_word(const Work& work) const {
     Handle word = load();
@@ -70,7 +71,7 @@ class Place {
   std::size_t width_ = sizeof(std::uintptr_t);
 };
 
-/// A handle of ours, in memory as the program would have it.
+/// A handle of Stretto's, in memory as the program would have it.
 template <typename Handle>
 class ProgramHandle {
  public:
@@ -83,7 +84,7 @@ class ProgramHandle {
   std::uintptr_t word_ = 0;
 };
 
-/// Handles in an array as the library takes it.
+/// An array of handles as the MPI library takes it.
 template <typename Handle>
 class HandleArray {
  public:

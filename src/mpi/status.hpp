@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statuses, whose layout only the interface knows.
+// Statuses, whose layout depends on the interface.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ inline MPI_Status* status_at(MPI_Status* statuses, std::size_t index) {
   return reinterpret_cast<MPI_Status*>(reinterpret_cast<std::byte*>(statuses) + index * mpi.status_bytes);
 }
 
-/// A status of ours, of any interface.
+/// A status of Stretto's, in any interface.
 class OwnStatus {
  public:
   static constexpr std::size_t most_bytes = 64;
@@ -49,7 +49,7 @@ class OwnStatus {
   alignas(std::max_align_t) std::array<std::byte, most_bytes> block_{};
 };
 
-/// An array of statuses of ours, as a library takes it.
+/// An array of Stretto's statuses, as a library takes it.
 class OwnStatuses {
  public:
   OwnStatuses() = default;

@@ -22,8 +22,8 @@ void Helper::start() {
 }
 
 void Helper::notice(bool at_once) {
-  // The caller has counted its operation before it reads is_awake_; sleep_until_called() does both in the
-  // other order. So at least one of the two sees the other.
+  // The caller has counted its operation before it reads is_awake_; sleep_until_called() does these in the
+  // opposite order. So at least one of the two sees the other's change.
   if (!is_awake_ || at_once) call();
 }
 
@@ -51,7 +51,7 @@ void Helper::run() {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
   HelperRules rules;
   while (!is_stopping_) {
-    is_polling_ = true;  // before it reads what a poll depends on
+    is_polling_ = true;  // before it reads the state on which a poll depends
     const ProgressState state = counts_.read();
     const auto found = rules.must_poll(state) ? poll_(state.blocked > 0) : HelperRules::Found::not_needed;
     is_polling_ = false;

@@ -14,7 +14,7 @@ namespace stretto {
 /// The thread that makes progress when no thread of the program does, by the rules of HelperRules.
 class Helper {
  public:
-  /// Polls the outstanding operations once. `must_help`: a thread is blocked, so all of them matter.
+  /// Polls the outstanding operations once. `must_help`: a thread is blocked, so all operations matter.
   using Poll = std::function<HelperRules::Found(bool must_help)>;
 
   Helper(const ProgressCounts& counts, Poll poll) : counts_(counts), poll_(std::move(poll)) {}
@@ -32,7 +32,7 @@ class Helper {
   /// Wakes the thread, because another one is blocked.
   void call();
 
-  /// Returns when no poll is running that began before a change of what polls depend on.
+  /// Returns when no poll is running that began before the caller changed the state on which polls depend.
   void wait_for_end_of_poll() const;
 
   /// Ends the thread.

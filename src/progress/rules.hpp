@@ -91,7 +91,7 @@ class HelperRules {
   static constexpr Time tick{1000};
   /// How often it checks whether a thread still stands in for it.
   static constexpr Time stand_in_tick{10000};
-  /// After so many ticks without operations it sleeps until it is called, which costs the caller some 5 µs.
+  /// After this many ticks without operations it sleeps until it is called, which costs the caller some 5 µs.
   static constexpr int ticks_until_dormant = 3;
 
   /// The result of a poll: there was none, or no thread needed it; it found nothing; it advanced an

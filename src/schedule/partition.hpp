@@ -24,7 +24,7 @@ class Partition {
   constexpr Partition(std::size_t elements, std::size_t parts)
       : base_(elements / parts), longer_(elements % parts) {}
 
-  /// First element of part `index`; `index == parts` gives the end.
+  /// The first element of part `index`; `index == parts` gives the end.
   [[nodiscard]] constexpr std::size_t begin(std::size_t index) const {
     return index * base_ + (index < longer_ ? index : longer_);
   }

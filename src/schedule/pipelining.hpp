@@ -6,8 +6,8 @@
 
 namespace stretto {
 
-/// How a message is cut into segments, and how many of them are in flight at once (fconc and fsize in the
-/// papers).
+/// The way in which a message is cut into segments, and the number of segments in flight at once (fconc and
+/// fsize in the papers).
 struct Pipelining {
   int segments = 0;               // the number of segments, or, if 0,
   std::size_t segment_bytes = 0;  // the most bytes of a segment; both 0: one segment
@@ -25,7 +25,8 @@ struct Pipelining {
     return static_cast<std::size_t>(window > 0 ? window : default_window);
   }
 
-  /// The number of segments of a message, the same on all ranks. `element_bytes` counts data, not gaps.
+  /// Returns the number of segments of a message, which is the same on all ranks. `element_bytes` counts
+  /// data, not gaps.
   [[nodiscard]] std::size_t count(std::size_t elements, std::size_t element_bytes) const {
     const std::size_t bytes = elements * element_bytes;
     std::size_t wanted = segments > 0 ? static_cast<std::size_t>(segments) : 1;

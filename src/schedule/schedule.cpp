@@ -47,7 +47,7 @@ Schedule& Schedule::copy_each(Buffer into_buffer, std::span<const int> into, Buf
       return into[at] == into[at - 1] + 1 && from[at] == from[at - 1] + 1 && at < begin + length;
     };
     while (begin + run < all && continues(begin + run, all)) ++run;
-    // As many runs of this length as lie at equal distances on both sides.
+    // Takes as many runs of this length as lie at equal distances on both sides.
     std::size_t end = begin + run;
     const auto distance = [&](std::span<const int> numbers) {
       return end < all ? numbers[end] - numbers[begin] : 0;
@@ -114,7 +114,7 @@ Schedule Schedule::reversed() const {
   Schedule result(ranks_, rank_, blocks_);
   result.scratch_shape_ = scratch_shape_;
   for (int index = rounds() - 1; index >= 0; --index) {
-    // Of two messages to one rank, the first stays the first on both sides.
+    // The first of two messages to one rank stays the first on both sides.
     for (const Action& action : round(index)) {
       switch (action.kind) {
         case Kind::send:

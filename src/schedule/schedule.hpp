@@ -44,8 +44,8 @@ constexpr Slice strided(Slice from, int count, int run, int step) {
   return {from.buffer, from.first, count, run, step};
 }
 
-/// The side of the operator on which an arriving operand stands. The order matters for operations that do
-/// not commute, and for the bits of those that do.
+/// The side of the operator on which an arriving operand is. The order matters for operations that do not
+/// commute, and for the bits of those that do.
 enum class Side : std::uint8_t { left, right };
 
 enum class Kind : std::uint8_t { send, recv, recv_reduce, copy, reduce };

@@ -10,9 +10,9 @@
 
 namespace stretto {
 
-/// For each scratch block of a schedule the block that is as large. Takes little memory where the numbers of
-/// those blocks are regular: an alltoall of many ranks has millions of scratch blocks, all shaped like block
-/// 0, and a halving has scratch for half of all blocks, one after the other.
+/// Names, for each scratch block of a schedule, the block that is as large. Takes little memory where the
+/// numbers of those blocks are regular: an alltoall of many ranks has millions of scratch blocks, all shaped
+/// like block 0, and a halving has scratch for half of all blocks, one after the other.
 class ScratchShape {
  public:
   void add(int like) {
@@ -64,7 +64,7 @@ class ScratchShape {
     [[nodiscard]] int like(std::size_t block) const { return first + static_cast<int>(block - begin) * step; }
   };
 
-  /// Whether the next scratch block belongs to the last run. Any second one does.
+  /// Whether the next scratch block belongs to the last run. The second block of a run always does.
   [[nodiscard]] bool continues(int like) const {
     const Run& last = runs_.back();
     return size_ - last.begin == 1 || last.like(size_) == like;
@@ -74,10 +74,10 @@ class ScratchShape {
   std::vector<Run> runs_;
 };
 
-/// Where each scratch block of a call begins, in elements.
+/// The places where the scratch blocks of a call begin, in elements.
 class ScratchPlaces {
  public:
-  /// Of scratch blocks as large as those of a segment.
+  /// Places scratch blocks that are as large as those of a segment.
   void place(const ScratchShape& shape, const BlockCut& blocks) {
     size_ = shape.size();
     alike_ = shape.is_alike() && size_ > 0 ? blocks.run(0).count : 0;
@@ -90,14 +90,14 @@ class ScratchPlaces {
     });
   }
 
-  /// Of scratch blocks of these lengths.
+  /// Places scratch blocks of these lengths.
   void place(std::span<const std::size_t> lengths) {
     size_ = lengths.size();
     begins_.assign(1, 0);
     for (const std::size_t length : lengths) begins_.push_back(begins_.back() + length);
   }
 
-  /// Of the block of that number, or, with the number of blocks, the end.
+  /// Returns where a block begins, or, for the number of blocks, the end.
   [[nodiscard]] std::size_t begin(std::size_t block) const {
     return begins_.empty() ? block * alike_ : begins_[block];
   }
@@ -105,8 +105,8 @@ class ScratchPlaces {
 
  private:
   std::size_t size_ = 0;
-  std::size_t alike_ = 0;            // the elements of each block, if
-  std::vector<std::size_t> begins_;  // is empty; one more for the end
+  std::size_t alike_ = 0;            // the elements of each block if `begins_` is empty
+  std::vector<std::size_t> begins_;  // [block], and one more entry for the end
 };
 
 }  // namespace stretto

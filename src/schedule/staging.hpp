@@ -6,13 +6,13 @@
 
 namespace stretto {
 
-// How a call is staged by segments. The engine copies by these rules, and the model reckons with them.
+// The rules by which a call is staged in segments. The engine copies by them, and the model uses them, too.
 
-/// Segments that are fetched before a flight takes them.
+/// The number of segments that are fetched before a flight takes them.
 inline constexpr std::size_t segments_ahead = 4;
 
-/// Returns in how many parts a segment is fetched and put back, at most (TouchedBlocks::find). Only a message
-/// of one segment has several, of some rounds each: not shorter than 256 KiB, and not more than 32.
+/// Returns the most parts in which a segment is fetched and put back (TouchedBlocks::find). Only a message of
+/// one segment has several parts, of some rounds each: at most 32, and none shorter than 256 KiB.
 constexpr std::size_t parts_of_segment(std::size_t message_bytes, std::size_t segments) {
   constexpr std::size_t least_part_bytes = std::size_t{256} << 10;
   constexpr std::size_t most_parts = 32;

@@ -24,7 +24,7 @@ void for_each_operand(const Action& action, Visit visit) {
   }
 }
 
-/// [block] The round of each block, as parts of whole rounds.
+/// Divides blocks into parts of whole rounds. `round_of` holds the round of each block.
 std::vector<TouchedBlocks::Part> divide(const std::vector<int>& round_of, int rounds, std::size_t parts,
                                         bool ends_part) {
   std::vector<TouchedBlocks::Part> of_rounds(static_cast<std::size_t>(rounds));
@@ -40,7 +40,8 @@ std::vector<TouchedBlocks::Part> divide(const std::vector<int>& round_of, int ro
     auto& blocks = of_rounds[static_cast<std::size_t>(round)].blocks;
     if (blocks.empty()) continue;
     if (result.empty() || result.back().blocks.size() >= enough) result.push_back({round, {}});
-    // What is read must be there for the first round of its part, what is written is ready after the last.
+    // A part that is read must be there for its first round. A part that is written is ready after its last
+    // one.
     if (ends_part) result.back().round = round;
     result.back().blocks.insert(result.back().blocks.end(), blocks.begin(), blocks.end());
   }

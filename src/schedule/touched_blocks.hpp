@@ -8,20 +8,21 @@
 
 namespace stretto {
 
-/// What a rank's schedule needs of the program's input, and what it makes of the output. Of each part: its
-/// blocks, in rising order.
+/// The blocks of the program's input that a rank's schedule reads, and those of the output that it writes, in
+/// parts. The blocks of a part are in rising order.
 struct TouchedBlocks {
   struct Part {
     int round = 0;
     std::vector<int> blocks;
   };
-  /// Not read before `round`, in the order of rounds. In place, what is written before it is read is left
-  /// out.
+  /// Parts that are not read before `round`, in the order of rounds. In place, blocks that are written before
+  /// they are read are left out.
   std::vector<Part> reads;
-  /// Not written after `round`, in the order of rounds.
+  /// Parts that are not written after `round`, in the order of rounds.
   std::vector<Part> writes;
 
-  /// Makes at most about `parts` parts, of whole rounds and of about as many blocks.
+  /// Makes at most about `parts` parts. Each consists of whole rounds, and all have about the same number of
+  /// blocks.
   static TouchedBlocks find(const Schedule& schedule, bool in_place, std::size_t parts);
 };
 

@@ -21,10 +21,10 @@ struct NamedCall {
   Form form;
 };
 
-/// The name in the C interface: `allreduce`, `iallreduce`, `allreduce_init`.
+/// Returns the name in the C interface: `allreduce`, `iallreduce`, `allreduce_init`.
 std::string name_of(Collective collective, Form form);
 
-/// Empty if there is no call of that name.
+/// Finds the call of that name; nothing if there is none.
 std::optional<NamedCall> find_call(std::string_view name);
 
 }  // namespace stretto

@@ -29,7 +29,7 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-/// A version such as 4.1.4 or 5.0.0rc2; empty if the text does not begin with one.
+/// Returns the version with which the text begins, such as 4.1.4 or 5.0.0rc2; empty if there is none.
 std::string_view version_at(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (text.empty() || !is_digit(text.front())) return {};

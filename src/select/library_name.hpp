@@ -10,12 +10,13 @@ namespace stretto {
 /// An MPI library for which there may be a table.
 struct LibraryName {
   std::string_view family;  // openmpi, mpich or intelmpi
-  std::string name;         // Open MPI 4.1.4
+  std::string name;         // such as Open MPI 4.1.4
 
   friend bool operator==(const LibraryName&, const LibraryName&) = default;
 };
 
-/// The library of a text from MPI_Get_library_version, or of a name as above; empty for any other library.
+/// Returns the library that a text from MPI_Get_library_version, or a name as above, describes; nothing for
+/// any other library.
 std::optional<LibraryName> parse_library_name(std::string_view text);
 
 }  // namespace stretto

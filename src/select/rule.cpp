@@ -82,7 +82,7 @@ std::size_t native_floor(Collective collective, Form form, int sharing_ranks) {
 std::size_t learning_floor(Collective collective, int sharing_ranks) {
   static const std::size_t of_pair = built_in_rule().figures.at("in_memory_of_pair");
   static const std::size_t of_more = built_in_rule().figures.at("in_memory");
-  // Short blocks make a short alltoall.
+  // An alltoall of short blocks is a short call, too.
   const std::size_t floor = collective == Collective::alltoall ? SIZE_MAX : native_floor(collective);
   return sharing_ranks > 0 ? std::min(floor, sharing_ranks == 2 ? of_pair : of_more) : floor;
 }

@@ -27,16 +27,16 @@ struct CallShape {
   int max_ppn = 1;
   int min_cache = 1;  // ranks on the emptiest last-level cache
   bool commutative = true;
-  /// Of a reduce-scatter or an allgather: whether one node's blocks hold more than dominant_share of what
-  /// they would if all nodes had as much.
+  /// For a reduce-scatter or an allgather: whether one node's blocks hold more than dominant_share times the
+  /// bytes that they would hold if all nodes had as many.
   bool has_dominant_node = false;
   Form form = Form::blocking;
   /// Whether messages inside nodes go through Stretto's shared memory (transport/node_memory.hpp).
   bool shares_memory = false;
 };
 
-/// From here on, the blocks of a node are better passed on from node to node than sent to each node by their
-/// own.
+/// From this ratio on, it is better to pass the blocks of a node on from node to node than to let that node
+/// send them to each other node.
 constexpr double dominant_share = 1.25;
 
 /// A row of the rule, as it applies to one collective and form.
@@ -50,12 +50,12 @@ struct RuleRow {
     [[nodiscard]] bool allows(std::size_t value) const { return value >= least && value <= most; }
   };
 
-  std::string text;  // with its section and that section's conditions
+  std::string text;  // including its section and that section's conditions
   std::vector<Condition> conditions;
   Spec spec;
-  /// Where there is one, the segment size, or else the radix, is this property, moved into its range.
+  /// If set, the segment size, or else the radix, is this property, moved into its range.
   std::optional<Condition> computed;
-  std::size_t times = 1;  // of what is computed
+  std::size_t times = 1;  // the factor of the computed value
 
   [[nodiscard]] bool holds(const CallShape& call) const;
   [[nodiscard]] Spec spec_for(const CallShape& call) const;
@@ -63,12 +63,12 @@ struct RuleRow {
 
 enum class RuleSection : std::uint8_t { inside, between, lengths, reproducible, own };
 
-/// That by which choose() chooses.
+/// Returns the section in which choose() looks for a row.
 constexpr RuleSection usual_section(const CallShape& call) {
   return call.nodes == 1 ? RuleSection::inside : RuleSection::between;
 }
 
-/// By name, in bytes.
+/// Figures by name, in bytes.
 using RuleFigures = std::map<std::string, std::size_t, std::less<>>;
 
 struct RuleTable {
@@ -79,8 +79,8 @@ struct RuleTable {
   RuleFigures derived;  // those of scripts/derive-rule
   /// [section][whether calls are in the background][collective]
   std::array<std::array<std::array<std::vector<RuleRow>, collectives.size()>, 2>, 5> rows;
-  /// native_floor(): [whether calls are in the background][collective][ranks that share memory]. Rows tell no
-  /// more of them apart; the last stands for larger numbers, too.
+  /// native_floor(): [whether calls are in the background][collective][ranks that share memory]. Rows do not
+  /// distinguish more ranks; the last entry stands for larger numbers, too.
   std::array<std::array<std::array<Floor, 18>, collectives.size()>, 2> floors;
 
   [[nodiscard]] const std::vector<RuleRow>& rows_of(RuleSection section, Form form,
@@ -90,36 +90,38 @@ struct RuleTable {
   }
 };
 
-/// `changed` replaces derived figures. Throws std::invalid_argument, which says what is wrong.
+/// Reads a rule. `changed` replaces derived figures. Throws std::invalid_argument with the reason.
 RuleTable read_rule(std::string_view text, const RuleFigures& changed = {});
 
 const RuleTable& built_in_rule();
 
-/// The row that decides; nullptr if none holds: then the call is the MPI library's.
+/// Returns the row that decides; nullptr if no row holds. Then the MPI library carries out the call.
 const RuleRow* find_row(RuleSection section, const CallShape& call, const RuleTable& rule = built_in_rule());
 
-/// The same for calls that the MPI library must not handle (choose_own).
+/// Returns the row that decides about a call that the MPI library must not handle (choose_own).
 const RuleRow* find_own_row(const CallShape& call);
 
-/// The choice of the rule.
+/// Returns the choice of the rule.
 Spec choose(const CallShape& call, const RuleTable& rule = built_in_rule());
 
-/// What may be faster than `native` for calls whose lengths only two ranks know, if the rank that moves most
-/// usually sends `bytes`, and receives as many. Only a race shows whether it is.
+/// Returns a spec that may be faster than `native` for a call whose lengths only two ranks know, if the rank
+/// that moves most usually sends `bytes`, and receives as many. Only a race shows whether it is faster.
 Spec choose_for_lengths(const CallShape& call);
 
-/// The choice for calls that the MPI library must not handle: never native, and keeps rank order.
+/// Returns the choice for a call that the MPI library must not handle. It is never native, and keeps rank
+/// order.
 Spec choose_own(const CallShape& call);
 
-/// The choice under STRETTO_REPRODUCIBLE: only algorithms that compute the fixed tree
-/// (algorithms/fixed_tree.hpp). For reductions.
+/// Returns the choice under STRETTO_REPRODUCIBLE, for reductions. It uses only algorithms that compute the
+/// fixed tree (algorithms/fixed_tree.hpp).
 Spec choose_reproducible(const CallShape& call);
 
-/// For fewer bytes, choose() returns `native` for any shape. So a small call need not look at its
-/// communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.
+/// Returns the number of bytes below which choose() returns `native` for any shape, so that a small call need
+/// not look at its communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.
 std::size_t native_floor(Collective collective, Form form = Form::blocking, int sharing_ranks = 0);
 
-/// Shorter blocking calls inside a node take less time than finding out whether another spec is faster.
+/// Returns the number of bytes below which a blocking call inside a node takes less time than finding out
+/// whether another spec is faster.
 std::size_t learning_floor(Collective collective, int sharing_ranks);
 
 }  // namespace stretto

@@ -11,7 +11,7 @@
 namespace stretto {
 namespace {
 
-/// A number, or 1 for what is true.
+/// Returns a number as it is, and 1 for true.
 template <typename T>
 std::size_t amount(T value) {
   return static_cast<std::size_t>(value);
@@ -21,7 +21,8 @@ std::size_t block_of(const CallShape& call) {
   return call.bytes / amount(call.ranks);
 }
 
-/// By how many messages a chain is deeper than a tree, for each of the tree's. Of two ranks or more.
+/// Returns by how many messages a chain is deeper than a tree, for each message of the tree's depth. There
+/// must be two ranks or more.
 std::size_t depth_of(const CallShape& call) {
   const std::size_t ranks = amount(call.ranks);
   return std::max<std::size_t>((ranks - 2) / amount(std::bit_width(ranks - 1)), 1);
@@ -55,7 +56,7 @@ constexpr std::array<std::pair<std::string_view, Property>, 16> properties{{
     {"commutative", [](const CallShape& call) { return amount(call.commutative); }},
 }};
 
-/// Those of RuleSection, and those of figures.
+/// The names of the sections: first those of RuleSection, then those with figures.
 constexpr std::array<std::string_view, 7> section_names = {
     "inside a node", "between nodes", "lengths", "reproducible", "own", "derived", "measured"};
 
@@ -86,7 +87,7 @@ class RuleReader {
   }
 
  private:
-  /// Takes what is before the first `end`, and drops that.
+  /// Takes the text before the first `end`, and drops the `end`.
   static std::string_view take(std::string_view& text, std::string_view end) {
     const std::string_view taken = text.substr(0, text.find(end));
     text.remove_prefix(std::min(text.size(), taken.size() + end.size()));

@@ -28,8 +28,8 @@ std::string known_names(Collective collective) {
   return names;
 }
 
-/// spec   := recipe (':' setting '=' value)* recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number]
-/// [':late=' number] [':links=' links]
+/// spec   := recipe (':' setting '=' value)*
+/// recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number] [':late=' number] [':links=' links]
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), rest_(text) {}

@@ -10,17 +10,18 @@
 
 namespace stretto {
 
-/// How a collective is carried out, in the same notation everywhere: `native`, `native:segments=4`, `ring`,
-/// `ring:segments=16:window=8`, `knomial:radix=4`, `smp(ring):segment_bytes=256KiB`.
+/// The way in which a collective is carried out, in the same notation everywhere: `native`,
+/// `native:segments=4`, `ring`, `ring:segments=16:window=8`, `knomial:radix=4`,
+/// `smp(ring):segment_bytes=256KiB`.
 ///
-/// `native` alone is the library's blocking call. With segments it is one of its non-blocking calls for each
-/// segment, and a wait.
+/// `native` alone is the MPI library's blocking call. With segments, it is one of the library's non-blocking
+/// calls for each segment, and a wait.
 struct Spec {
   Recipe recipe;
   Pipelining pipelining;
 
   [[nodiscard]] bool is_native() const { return recipe.algorithm == nullptr; }
-  /// Whether the library's blocking call does everything.
+  /// Whether the MPI library's blocking call does everything.
   [[nodiscard]] bool is_pass_through() const { return is_native() && pipelining == Pipelining{}; }
 
   friend bool operator==(const Spec&, const Spec&) = default;
@@ -31,10 +32,10 @@ class SpecError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Throws SpecError with one line that names what cannot be read and what is expected.
+/// Reads a spec. Throws SpecError with one line that names what cannot be read and what is expected.
 Spec parse_spec(Collective collective, std::string_view text);
 
-/// The canonical spelling. parse_spec() of it returns the same spec.
+/// Returns the canonical spelling. parse_spec() of it returns the same spec.
 std::string to_string(const Spec& spec);
 
 }  // namespace stretto

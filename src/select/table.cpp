@@ -20,7 +20,7 @@ bool is_near(const Table::Shape& shape, int nodes, int min_ppn, int max_ppn) {
          (shape.nodes == 1) == (nodes == 1) && measured <= 2LL * nodes && nodes <= 2 * measured;
 }
 
-/// The distance; less is nearer.
+/// Whether `one` is nearer than `other`.
 bool is_nearer(const Table::Shape& one, const Table::Shape& other, int nodes, int min_ppn) {
   // The ratio of nodes, compared as fractions.
   const auto cross = [&](const Table::Shape& of, const Table::Shape& by) {

@@ -12,7 +12,8 @@
 namespace stretto {
 namespace {
 
-/// An absolute path, as the XDG base directory specification requires; else empty.
+/// Returns the path in a variable if it is absolute, as the XDG base directory specification requires; else
+/// nothing.
 std::string folder_in(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value == '/' ? value : "";
@@ -43,7 +44,7 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
     file.error = failed ? failed.message() : "is no file";
   } else {
     std::ifstream stream(file.path, std::ios::binary);
-    // One byte more than a table may have: then its reader says that it is too long.
+    // Reads one byte more than a table may have, so that its reader can say that it is too long.
     file.text = read_text(stream, JsonText::most_text + 1);
     if (!stream.is_open() || stream.bad()) file.error = "cannot be read";
   }

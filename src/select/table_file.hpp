@@ -13,9 +13,9 @@ struct TableFile {
   std::string error;  // why it cannot be read; empty if it can
 };
 
-/// The default path of the table for an MPI family (select/library_name.hpp):
-/// $XDG_CONFIG_HOME/stretto/table-FAMILY.json, or below $HOME/.config. Empty if neither is set, or if
-/// HOME is needed and does not exist.
+/// Returns the default path of the table for an MPI family (select/library_name.hpp):
+/// $XDG_CONFIG_HOME/stretto/table-FAMILY.json, or below $HOME/.config. Empty if neither is set, or if HOME is
+/// needed and does not exist.
 std::string default_table_path(std::string_view family);
 
 /// Reads the table that STRETTO_TABLE names: a file; `none`; or, if it is empty, the file at the default

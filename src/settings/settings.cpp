@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view prefix = "STRETTO_";
 constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 
-/// Variables with our prefix that count before these settings do: for the tools, for PyTorch's backend, and
-/// for the start of a job without MPI.
+/// Whether the variable has our prefix but is used elsewhere: by the tools, by PyTorch's backend, or at the
+/// start of a job without MPI.
 bool counts_elsewhere(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
       {"STRETTO_CACHE", "STRETTO_INTERFACE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES", "STRETTO_NETWORK",
@@ -56,7 +56,7 @@ Summary parse_summary(std::string_view name, std::string_view value, Settings& s
   return Summary::none;
 }
 
-/// Seconds; 0 if the text is empty, 0, or cannot be read.
+/// Returns the seconds; 0 if the text is empty, 0, or cannot be read.
 double parse_duration(std::string_view name, std::string_view value, Settings& settings) {
   struct Unit {
     std::string_view name;
@@ -77,7 +77,7 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
   return 0;
 }
 
-/// 0, 1 (as much as usual) or the bytes of each rank.
+/// Takes 0, 1 (as much as usual) or the bytes of each rank.
 void take_shared_memory(std::string_view name, std::string_view value, Settings& settings) {
   if (value.empty() || value == "1") return;
   const std::optional<std::uint64_t> bytes = parse_size(value);
@@ -93,7 +93,7 @@ void take_shared_memory(std::string_view name, std::string_view value, Settings&
                                  "it is ignored"});
 }
 
-/// 0, 1 (as usual), auto (as without a value), or the bytes of the shortest message.
+/// Takes 0, 1 (as usual), auto (as without a value), or the bytes of the shortest message.
 void take_connections(std::string_view name, std::string_view value, Settings& settings) {
   if (value.empty() || value == "auto") return;
   if (const std::optional<std::uint64_t> bytes = parse_size(value)) {
@@ -146,7 +146,7 @@ void take(std::string_view name, std::string_view value, Settings& settings) {
   settings.*member = parse(name, value, settings);
 }
 
-/// An empty value is none.
+/// Takes the value unless it is empty.
 template <auto member, auto parse>
 void take_if_any(std::string_view name, std::string_view value, Settings& settings) {
   if (!value.empty()) take<member, parse>(name, value, settings);
@@ -196,7 +196,7 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
       {std::string(name), "there is no such setting; there are " + known_variables(), "it is ignored"});
 }
 
-/// The content of a topology file, on one line; the value itself if it is no file.
+/// Returns the content of a topology file on one line; the value itself if it is not the path of a file.
 std::string read_topology(const std::string& value) {
   std::ifstream file(value);
   if (!file) return value;

@@ -21,20 +21,20 @@ struct Complaint {
 enum class Summary {
   none,
   all,
-  /// Only calls that are not handed to the library at once: shorter ones keep their short path.
+  /// Only calls that are not handed to the MPI library at once, so that shorter ones keep their short path.
   large,
 };
 
-/// What a job does with the times of its own calls (STRETTO_ONLINE).
+/// How a job uses the times of its own calls (STRETTO_ONLINE).
 enum class Online {
   /// Choices must show that they are faster than the MPI default.
   guard,
-  /// What earlier jobs have found is used, and nothing is measured.
+  /// The decisions of earlier jobs are used, and nothing is measured.
   freeze,
   off,
 };
 
-/// The settings in the environment. Those of rank 0 count: it reads them and sends their `text` to the
+/// The settings in the environment. Those of rank 0 count: rank 0 reads them and sends settings_text() to the
 /// others, which parse it.
 struct Settings {
   bool disabled = false;
@@ -44,40 +44,42 @@ struct Settings {
   Online online = Online::guard;
   /// A helper thread advances non-blocking collectives while the program computes.
   bool progress_thread = false;
-  /// Connections of Stretto's own carry messages between nodes of so many bytes or more; none: the MPI
-  /// library carries all.
+  /// Stretto's own connections carry messages between nodes from this many bytes on. If not set, the MPI
+  /// library carries all messages.
   std::optional<std::size_t> connections_from;
-  /// A job measures whether they are faster than the library, and from which length on.
+  /// Whether a job measures if Stretto's connections are faster than the MPI library, and from which length
+  /// on.
   bool may_connect = true;
-  /// The library sends shorter ones faster: it needs no call of the system to find them.
+  /// The MPI library sends shorter messages faster, because it needs no system call to find them.
   static constexpr std::size_t usual_connections_from = std::size_t{16} << 10;
-  /// Connections from a rank to another one that share long messages; none: as many as the job finds useful.
+  /// The number of connections from a rank to another one that share long messages. If not set, as many as
+  /// the job finds useful.
   std::optional<int> streams;
   /// Calls are compared across ranks before they are carried out.
   bool check = false;
   /// A collective that has not ended after this time is reported; 0: never.
   double watchdog_seconds = 0;
   /// A rank waits this long in MPI_Init for the others to show that they run with Stretto; 0: without limit.
-  /// Each rank uses its own environment, as rank 0's is sent later.
+  /// Each rank uses its own environment, because rank 0's settings are sent later.
   double start_limit_seconds = 30;
-  /// Of each rank, for messages that its node's ranks have not taken yet. 0: MPI carries all messages; none:
-  /// as much as is usual for a node of so many ranks.
+  /// The memory of each rank for messages that other ranks of its node have not taken yet. 0: MPI carries all
+  /// messages. If not set, as much as is usual for the number of ranks on the node.
   std::optional<std::size_t> shared_memory_bytes;
   static constexpr std::size_t least_shared_memory = std::size_t{64} << 10;
   static constexpr std::size_t most_shared_memory = std::size_t{1} << 30;
-  /// Whether the MPI library takes device memory; none: what it says itself.
+  /// Whether the MPI library takes device memory. If not set, the library is asked.
   std::optional<bool> gpu_aware;
   std::string statistics_file;  // empty: none
   Summary summary = Summary::none;
   std::string trace_folder;  // empty: none
-  /// `none`, or the file of a tuning table; empty: the one at the default path (select/table_file.hpp).
+  /// `none`, or the path of a tuning table; empty: the default path (select/table_file.hpp).
   std::string table_file;
-  /// `none`, or the file of what jobs find out about the network; empty: the one of this network
-  /// (learn/fabrics/fabric_file.hpp).
+  /// `none`, or the path of the file with the findings of jobs about the network; empty: the default path for
+  /// this network (learn/fabrics/fabric_file.hpp).
   std::string fabric_file;
-  /// The topology of MPI_COMM_WORLD in place of the detected one; empty: none.
+  /// The topology of MPI_COMM_WORLD in place of the detected one, if set.
   std::optional<Topology> topology;
-  /// [collective] Empty: the built-in rule.
+  /// [collective] The spec for its calls. If not set, the built-in rule decides.
   std::array<std::optional<Spec>, collectives.size()> forced;
   /// The variables that could not be read.
   std::vector<Complaint> complaints;
@@ -90,13 +92,13 @@ struct Settings {
   }
 };
 
-/// The STRETTO_ variables of an environment (null-terminated, NAME=value, as `environ`) as lines NAME=value,
-/// in alphabetical order. A topology in a file is replaced by the content of the file.
+/// Returns the STRETTO_ variables of an environment (null-terminated, NAME=value, like `environ`) as lines
+/// NAME=value, in alphabetical order. The path of a topology file is replaced by the content of the file.
 std::string settings_text(char** environment);
 
 Settings parse_settings(const std::string& text);
 
-/// The variable that forces a spec: STRETTO_ALLREDUCE, …
+/// Returns the variable that forces a spec: STRETTO_ALLREDUCE, …
 std::string variable_of(Collective collective);
 
 }  // namespace stretto

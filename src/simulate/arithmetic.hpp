@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions that take virtual time, those of our engine as well as the library's: so a simulation shows
-// which of them overlap with transfers.
+// Reductions that take virtual time, both in our engine and in the MPI library. So a simulation shows which
+// of them overlap with transfers.
 #pragma once
 
 #include "mpi/mpi.hpp"
@@ -20,13 +20,13 @@ struct Arithmetic {
 };
 void set_arithmetic(const Arithmetic& arithmetic);
 
-/// Takes the time, and computes the sum unless data are switched off.
+/// Lets the time pass, and computes the sum unless data are switched off.
 void sum(void* into, const void* left, const void* right, std::size_t count);
 
-/// The same as an MPI operation, for the algorithms of the library.
+/// Returns an MPI operation that does the same, for the algorithms of the MPI library.
 MPI_Op make_sum_operation();
 
-/// For an element type of the benchmark: float, double or int32.
+/// Returns the kernels' type for an element type of the benchmark: float, double or int32.
 kernels::Type kernel_type(const std::string& name);
 
 }  // namespace stretto::simulate

@@ -17,7 +17,7 @@ namespace {
 
 using bench::Role;
 
-/// Charges the time of the rounds.
+/// Lets the time of the rounds pass.
 class Rounds final : public Observer {
  public:
   explicit Rounds(double seconds) : seconds_(seconds) {}
@@ -29,7 +29,7 @@ class Rounds final : public Observer {
   double seconds_;
 };
 
-/// The collective whose algorithms perform it.
+/// Returns the collective whose algorithms perform this one.
 Collective algorithms_for(const Role& role) {
   return collective_of(role.collective);
 }
@@ -55,7 +55,7 @@ std::vector<std::size_t> borders_of(const Role& role, bool of_output) {
   return borders;
 }
 
-/// A barrier's one block.
+/// Returns a call with the one block of a barrier.
 stretto::Call barrier_call() {
   static const std::byte block{};
   stretto::Call call = stretto::Call::whole(
@@ -78,7 +78,7 @@ stretto::Call call_of(const Operands& operands, const std::vector<std::size_t>& 
   stretto::Call call{.input = operands.input,
                      .output = operands.output,
                      .element = operands.element,
-                     // As on all ranks, some of which do not know how many elements there are.
+                     // The same on all ranks, although some do not know how many elements there are.
                      .count = has_private_lengths(collective) ? 0 : role.count,
                      .input_holds = range_of(input),
                      .output_holds = range_of(output),

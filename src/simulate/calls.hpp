@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a collective in a simulation: by our engine, or by SMPI, which imitates the choice of a
+// One call of a collective in a simulation: by our engine, or by SMPI, which imitates the choices of an MPI
 // library (smpi/coll-selector).
 #pragma once
 
@@ -22,7 +22,7 @@ struct Operands {
   std::byte* input;
   std::byte* output;
   std::byte* copy;  // for the input of our alltoall in place
-  bool copies;      // whether it must be copied there: there are data
+  bool copies;      // whether the input must be copied there, because there are data
 };
 
 /// A call with one of our schedules.

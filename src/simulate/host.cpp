@@ -61,7 +61,7 @@ struct Protocols {
   [[nodiscard]] double bandwidth_factor(bool on_node, const Links& links) const {
     return std::min(1.0, fastest_of(on_node ? node : network) / slowest_of(links));
   }
-  /// Makes the time of a single message that of its protocol. The difference to the fastest protocol counts
+  /// Makes the time of a single message that of its protocol. The difference from the fastest protocol counts
   /// as latency in SimGrid, so that it takes no bandwidth from other messages.
   [[nodiscard]] double latency_factor(double bytes, bool on_node, const Links& links) const {
     double of_links = 0;

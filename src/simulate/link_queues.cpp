@@ -21,26 +21,26 @@ using simgrid::kernel::resource::NetworkAction;
 using simgrid::s4u::Host;
 using Ends = std::pair<const Host*, const Host*>;
 
-/// The data of a message that SimGrid reported at its start; its action must be found.
+/// A message that SimGrid reported at its start, and whose action must still be found.
 struct Departure {
   Ends ends;
   double bytes;
   double at;
 };
 
-// For all ranks, which are one process.
+// State of all ranks, which are one process.
 Model* model = nullptr;
-std::size_t moving_at_once = 1;  // messages from one node to another that move at once
+std::size_t moving_at_once = 1;  // from one node to another
 std::vector<Departure> departures;
 std::map<Ends, std::deque<Action*>> queues;  // the first ones move, the others wait
 std::map<const Action*, Ends> ends_of;       // all queued messages
-std::vector<Action*> next;                   // may move as soon as time has advanced
+std::vector<Action*> next;                   // messages that may move as soon as time has advanced
 
 void enqueue(Action* action, const Ends& ends) {
   std::deque<Action*>& queue = queues[ends];
   queue.push_back(action);
   ends_of[action] = ends;
-  // Its time beyond that of the link passes while it waits.
+  // The message's time beyond that of the link passes while it waits.
   if (queue.size() > moving_at_once) action->suspend();
 }
 
@@ -54,7 +54,8 @@ void dequeue(const Action* action) {
   if (place < moving_at_once && queue.size() >= moving_at_once) next.push_back(queue[moving_at_once - 1]);
 }
 
-/// SimGrid must not find changed rates while it goes through the ended actions.
+/// Resumes messages after time has advanced: SimGrid must not find changed rates while it goes through the
+/// ended actions.
 void resume_next() {
   for (Action* action : std::exchange(next, {})) {
     if (ends_of.contains(action)) action->resume();
@@ -68,7 +69,7 @@ void queue_messages(std::size_t at_once) {
   auto* interface = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model = dynamic_cast<Model*>(interface);
   simgrid::s4u::Link::on_communication_state_change_cb([](NetworkAction& message, Action::State /*before*/) {
-    // What is installed of SimGrid does not say that this is its base.
+    // SimGrid's installed headers do not say that this is the base class.
     const auto* action = reinterpret_cast<const Action*>(&message);
     if (action->get_state() == Action::State::FINISHED) dequeue(action);
   });
@@ -82,8 +83,8 @@ void note_start(const Host* from, const Host* to, double bytes) {
 
 void queue_started_messages() {
   if (model == nullptr || departures.empty()) return;
-  // Both are in the order in which messages started. Departures without an action are messages that nobody
-  // queued, such as those of the library, and have arrived.
+  // Both lists are in the order in which messages started. Departures without an action are messages that
+  // nobody queued, such as those of the MPI library, and that have arrived.
   for (Action& action : *model->get_started_action_set()) {
     if (ends_of.contains(&action)) continue;
     const auto found = std::find_if(departures.begin(), departures.end(), [&action](const Departure& one) {

@@ -9,14 +9,16 @@
 
 namespace stretto::simulate {
 
-/// `at_once`: how many messages fill a link. This many messages from one node to another move at once, since
-/// several ranks of a node may share the link. Call it once in a simulation, before any message.
+/// Begins to queue messages. `at_once` is the number of messages that fill a link: as many from one node to
+/// another move at once, since several ranks of a node may share the link. Call it once in a simulation,
+/// before any message.
 void queue_messages(std::size_t at_once);
 
-/// A message starts. Call it while SimGrid asks for its factors.
+/// Notes that a message starts. Call it while SimGrid asks for the message's factors.
 void note_start(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, double bytes);
 
-/// Messages that have started queue behind earlier ones. Call it after each end of a message is posted.
+/// Lets messages that have started queue behind earlier ones. Call it whenever a send or a receive has been
+/// posted.
 void queue_started_messages();
 
 }  // namespace stretto::simulate

@@ -96,7 +96,7 @@ bool run_collectives(const Settings& settings, int rank, int ranks) {
         event["seconds"] = result.seconds;
         event["correct"] = result.correct ? Json(*result.correct) : Json(nullptr);
       } catch (const std::invalid_argument& error) {
-        // A selector of SMPI may choose an algorithm that does not support this number of ranks. It says so
+        // A selector of SMPI may choose an algorithm that does not support this number of ranks. That throws
         // on all ranks.
         if (spec != "native") throw;
         event["event"] = "refused";
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
     }
     if (rank == 0) print({{"event", "end"}});
   } catch (const std::exception& error) {
-    // Fails on all ranks: wrong arguments, or too little memory, which they share.
+    // All ranks fail: the arguments are wrong, or there is too little memory, which they share.
     if (rank == 0) report_failure(error.what());
     status = 2;
   }

@@ -49,12 +49,13 @@ int ranks_in_world() {
   return ranks;
 }
 
-/// The result, without a barrier that would hide which rank was last.
+/// Returns the seconds until the last rank has ended. No barrier comes before that, which would hide the last
+/// rank.
 template <typename Work>
 double timed(const Work& work) {
   start_together();
   const double begin = now();
-  slowest = 0;  // no rank has ended: virtual time stands still until all have begun
+  slowest = 0;  // no rank has ended yet: virtual time stands still until all have begun
   work();
   slowest = std::max(slowest, now() - begin);
   mpi.Barrier(mpi.comm_world);
@@ -100,7 +101,7 @@ void Simulation::warm_up() {
   try {
     run({static_cast<std::size_t>(ranks_), 0, false}, "native");
   } catch (const std::invalid_argument&) {
-    // A call that is too short is refused, on all ranks; the timed one must not be.
+    // A call that is too short is refused on all ranks. Only the timed call must not be refused.
   }
 }
 

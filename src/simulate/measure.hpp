@@ -16,13 +16,13 @@
 namespace stretto::simulate {
 
 struct Simulated {
-  std::string chosen;           // the spec that `auto` means; else the spec itself
+  std::string chosen;           // the spec that `auto` stands for; else the spec itself
   double seconds = 0;           // from the common start to the end of the last rank
   std::optional<bool> correct;  // on all ranks; empty if there were no data to check
 };
 
-/// Times calls in virtual time. Nothing scatters there: each call is made once, or N times in a row, from a
-/// common start of all ranks.
+/// Times calls in virtual time. These times do not scatter, so each call is made once, or N times in a row,
+/// from a common start of all ranks.
 class Simulation {
  public:
   /// Collective over MPI_COMM_WORLD.
@@ -34,8 +34,8 @@ class Simulation {
   const Topology& topology() const { return topology_; }
 
  private:
-  /// Called before the first call of the library, with any spec: what a library creates then (groups of
-  /// ranks) is part of no time.
+  /// Makes a first call with the MPI library, so that what the library creates in it (groups of ranks) is not
+  /// part of any time.
   void warm_up();
   Spec resolve(const bench::Case& one, const std::string& spec) const;
   double seconds_per_byte(std::size_t vector_bytes) const;
@@ -56,8 +56,8 @@ class Simulation {
   bool is_warm_ = false;
 };
 
-/// Half the time of a message of this many bytes from rank 0 to the last rank and back. Collective; all
-/// other ranks wait.
+/// Returns half the time of a message of this many bytes from rank 0 to the last rank and back. Collective;
+/// all other ranks wait.
 double ping_pong(std::size_t bytes);
 
 }  // namespace stretto::simulate

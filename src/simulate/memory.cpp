@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-/// Memory that all ranks, which are one process, share: pages without a meaning need to exist only once.
-/// (SMPI's shared malloc maps the same few pages over and over, and each mapping of each rank has page
-/// faults of its own.)
+/// Returns memory that all ranks, which are one process, share: its content has no meaning, so it needs to
+/// exist only once. (SMPI's shared malloc maps the same few pages over and over, and each mapping of each
+/// rank has page faults of its own.)
 std::byte* shared_memory(Place place, std::size_t bytes) {
   struct Region {
     std::byte* memory = nullptr;
@@ -25,7 +25,7 @@ std::byte* shared_memory(Place place, std::size_t bytes) {
     void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     ::madvise(mapped, bytes, MADV_HUGEPAGE);
-    // Another rank may still use the smaller one.
+    // The smaller region is kept, because another rank may still use it.
     region = {static_cast<std::byte*>(mapped), bytes};
   }
   return region.memory;

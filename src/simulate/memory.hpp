@@ -16,8 +16,8 @@ enum class Place : std::uint8_t { input, output };
 /// (smpi/send-is-detached-thresh).
 constexpr std::size_t longest_detached = std::size_t{64} << 10;
 
-/// Makes SMPI move only short messages, which are its own: those of groups and barriers. Nobody reads the
-/// content of longer ones. For the whole simulation.
+/// Makes SMPI move only short messages for the whole simulation. These are SMPI's own, of groups and
+/// barriers; nobody reads the content of longer ones.
 void move_no_data();
 
 /// A buffer of a rank.

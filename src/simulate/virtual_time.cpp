@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <simgrid/s4u.hpp>
 
-extern "C" void smpi_execute_flops(double flops);  // of SMPI
+extern "C" void smpi_execute_flops(double flops);  // from SMPI
 
 namespace stretto::simulate {
 namespace {
 
-/// All ranks share one process and take turns, so each can read what another one writes (the program runs
-/// without SMPI's privatization).
+/// The latest time at which a rank left the first barrier. All ranks share one process and take turns, so
+/// each can read what another one writes (the program runs without SMPI's privatization).
 double latest = 0;
 
 constexpr double longest_barrier = 10.0;  // seconds

@@ -38,14 +38,14 @@ Address from_system(const sockaddr* system) {
   return address;
 }
 
-/// Returns an empty list if the system does not say.
+/// Returns the node's interfaces, or an empty list if the system does not name them.
 InterfaceList find_interfaces() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) list = nullptr;
   return {list, &freeifaddrs};
 }
 
-/// IPv4 comes before IPv6, as other libraries have it.
+/// Returns an interface's address. IPv4 comes before IPv6, as in other libraries.
 std::optional<Address> address_of_interface(const ifaddrs* all, std::string_view name) {
   for (const int family : {AF_INET, AF_INET6}) {
     for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
@@ -86,7 +86,8 @@ bool is_loopback(const Address& address) {
   return address.ip == one;
 }
 
-/// A node often knows its own name as one of the loopback, where the other nodes do not reach it.
+/// Whether `host` stands for the loopback on purpose. A node often resolves its own name to the loopback,
+/// where other nodes cannot reach it.
 bool means_loopback(const std::string& host) {
   in6_addr ip{};
   return host.find("localhost") != std::string::npos || inet_pton(AF_INET, host.c_str(), &ip) == 1 ||
@@ -140,7 +141,7 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
     const auto own = own_end_of_route(host);
     if (own && (!is_loopback(*own) || means_loopback(host))) return own;
   }
-  // An address of documentation (RFC 5737), of which only the route counts.
+  // An address for documentation (RFC 5737), of which only the route matters.
   if (const auto own = own_end_of_route("192.0.2.1")) return own;
   for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
     const auto own = std::string_view(one->ifa_name) == "lo" ? std::nullopt

@@ -47,7 +47,7 @@ Visitor::Verdict Visitor::take_hello(const SipKey& secret, int ranks) {
   if (!is_plausible) return Verdict::refused;
   fill_randomly(challenge_.number);
   challenge_.proof = proof_of(End::listener, secret, hello_, challenge_.number);
-  // It fits into the empty buffer of a new connection.
+  // The challenge fits into the empty buffer of a new connection.
   const ssize_t sent = send(socket_.file(), &challenge_, sizeof(challenge_), MSG_NOSIGNAL | MSG_DONTWAIT);
   is_challenged_ = sent == static_cast<ssize_t>(sizeof(challenge_));
   return is_challenged_ ? Verdict::undecided : Verdict::refused;

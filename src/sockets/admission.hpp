@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a connection begins. Each side shows the other that it knows the job's secret, and neither tells it:
+// How a connection begins. Each side proves to the other that it knows the job's secret, without revealing
+// it:
 //
 //   maker → listener   Hello      who it is, and a number that it has never used
 //   listener → maker   Challenge  a number of its own, and the proof over both
 //   maker → listener   Answer     the maker's proof over both
 //   listener → maker   welcome    the first frame (sockets/frame.hpp): the maker may send now
 //
-// Until the answer is right, the listener keeps nothing but one Visitor of fixed size. It may send a visitor
-// away at any time before that; who is of the job comes again.
+// Until the right answer has come, the listener keeps only one Visitor of fixed size. It may send a visitor
+// away at any time before that; a rank of the job tries again.
 #pragma once
 
 #include <array>
@@ -46,7 +47,7 @@ struct Answer {
 enum class End : std::uint8_t { maker, listener };
 SipTag proof_of(End end, const SipKey& secret, const Hello& hello, const SipTag& number_of_listener);
 
-/// A connection to this rank's listener that has not shown yet that it is of the job.
+/// A connection to this rank's listener that has not yet proved that it belongs to the job.
 class Visitor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -54,10 +55,10 @@ class Visitor {
   Visitor(Socket socket, Clock::time_point until) : socket_(std::move(socket)), until_(until) {}
 
   enum class Verdict : std::uint8_t { undecided, admitted, refused };
-  /// Reads what is there, and answers.
+  /// Reads what has arrived, and answers.
   Verdict look(const SipKey& secret, int ranks);
 
-  /// Of one that is admitted.
+  /// The hello of an admitted visitor.
   [[nodiscard]] const Hello& hello() const { return hello_; }
   [[nodiscard]] Socket& socket() { return socket_; }
   [[nodiscard]] bool is_overdue(Clock::time_point now) const { return now > until_; }

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A link that is silent for so long is lost. The kernel asks when there is nothing to send.
+/// A link that is silent for this long is lost. If there is nothing to send, the kernel probes the link.
 constexpr int longest_silence = 30;  // s
 
 void set(const Socket& socket, int level, int option, int value) {
@@ -33,8 +33,8 @@ void configure(const Socket& socket) {
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
 }
 
-/// Whether something was sent and not acknowledged for too long. A peer that is late acknowledges that it has
-/// no room. (TCP_USER_TIMEOUT would take that for a lost link.)
+/// Whether bytes that were sent have not been acknowledged for too long. A peer that is late still
+/// acknowledges, namely that it has no room. (TCP_USER_TIMEOUT would take that for a lost link.)
 bool is_silent(const Socket& socket) {
   tcp_info info{};
   socklen_t length = sizeof(info);
@@ -42,10 +42,10 @@ bool is_silent(const Socket& socket) {
          milliseconds(info.tcpi_last_ack_recv) > seconds(longest_silence);
 }
 
-/// Limits what the system keeps of what is sent to what fills a link of 25 Gbit/s for a round trip, and to
-/// what a core has in its cache at least. With more, a thread that serves both directions writes megabytes
-/// before it reads again, from memory that has left the caches (docs/engine.md). Where a round trip takes
-/// long, the system knows better.
+/// Limits the system's send buffer to the bytes that fill a link of 25 Gbit/s for a round trip, but not below
+/// 512 KiB, which a core's cache holds. With a larger buffer, a thread that serves both directions writes
+/// megabytes before it reads again, from memory that has left the caches (docs/engine.md). Where a round trip
+/// takes long, the size is left to the system.
 void limit_send_buffer(const Socket& socket) {
   constexpr double fastest = 3.2e9;  // bytes per second
   constexpr double longest = 1e-3;   // s
@@ -55,7 +55,7 @@ void limit_send_buffer(const Socket& socket) {
   if (getsockopt(socket.file(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return;
   const double round_trip = 1e-6 * info.tcpi_rtt;
   if (round_trip > longest) return;
-  // The system takes twice as much as is asked for, and counts what it needs itself.
+  // The system doubles the size that is asked for, because it counts its own overhead.
   set(socket, SOL_SOCKET, SO_SNDBUF, std::max(least, static_cast<int>(round_trip * fastest)) / 2);
 }
 
@@ -71,15 +71,15 @@ std::string how_of(int error) {
 }
 
 constexpr std::size_t most_read_at_once = std::size_t{1} << 20;
-/// What several connections hold that has not left: no more than keeps them busy, so that each takes the
-/// parts that it can carry.
+/// The most unsent bytes in each of several connections: just enough to keep it busy, so that each takes only
+/// the parts that it can carry.
 constexpr int most_unsent_of_streams = 256 << 10;
-/// A rank whose host answers nothing, or whose listener sends this rank away again and again, is lost. One
+/// A rank whose host does not answer, or whose listener sends this rank away again and again, is lost. A rank
 /// that has the connection and does not look at it is only late.
 constexpr seconds longest_beginning{60};
 constexpr int most_times_sent_away = 600;
-/// A rank that leaves closes both of its connections to another one, and its farewell may be on the other
-/// one: behind all that was sent there, or not even admitted yet.
+/// A rank that leaves closes both of its connections to another rank. Its farewell may come over the other
+/// connection: behind all that was sent there, or on a connection that is not even admitted yet.
 constexpr milliseconds longest_wait_for_farewell{200};
 
 }  // namespace
@@ -91,7 +91,8 @@ std::size_t Connection::bytes_left() const {
   return queue_.bytes() + (is_known ? static_cast<std::size_t>(on_its_way) : 0);
 }
 
-/// A connection that takes nothing more may still have a farewell to be read. Its end is seen there.
+/// A connection that takes nothing more may still have a farewell to be read, so its end is noticed in
+/// read().
 bool Connection::flush(std::size_t most_parts) {
   if (!socket_ || !is_ready() || queue_.is_empty() || queue_.error() != 0) return false;
   const SendQueue::State state = queue_.write(socket_.file(), most_parts);
@@ -114,7 +115,7 @@ bool Connection::read() {
 
 std::optional<Landing> Connection::take(const Frame& frame) {
   if (frame.kind == FrameKind::farewell) {
-    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for that (bytes_left)
+    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for the acknowledgement (bytes_left)
     endpoint_.take_farewell(peer_);
     return Landing{};
   }
@@ -175,17 +176,17 @@ void Outgoing::connect(const Address& address) {
 void Outgoing::begin() {
   is_waiting_ = false;
   began_ = Endpoint::Clock::now();
-  // A scope is this node's own name of the interface.
+  // A scope is this node's own number for the interface.
   if (address_.scope != 0) address_.scope = endpoint_.listens_at().scope;
   SystemAddress to(address_);
   socket_ = Socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   state_ = State::connecting;
   if (!socket_) return try_again(errno);
-  // From the address that the others know this rank by.
+  // Connects from the address by which the others know this rank.
   Address own = endpoint_.listens_at();
   own.port = 0;
   SystemAddress from(own);
-  // Ports are only short if each is kept for one connection.
+  // Ports run short only if each is reserved for a single connection.
   if (own.family == 4) set(socket_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (own.family == address_.family) static_cast<void>(bind(socket_.file(), from.get(), from.length));
   configure(socket_);
@@ -194,7 +195,8 @@ void Outgoing::begin() {
   endpoint_.poller_.add(socket_, *this, writes_ = true);
 }
 
-/// A listener that has many visitors closes connections; a rank that has no files left gets none.
+/// Connects again later, unless the rank is gone. A listener that has many visitors closes connections, and a
+/// rank that has no file descriptors left gets none.
 void Outgoing::try_again(int error) {
   close();
   state_ = State::connecting;
@@ -220,7 +222,7 @@ bool Outgoing::greet() {
   return true;
 }
 
-/// The challenge is the first that comes, and nothing follows it before the answer.
+/// The challenge arrives first, and nothing follows it before the answer.
 bool Outgoing::take_challenge() {
   Challenge challenge;
   const ssize_t got = recv(socket_.file(), &challenge, sizeof(challenge), MSG_DONTWAIT | MSG_PEEK);
@@ -305,7 +307,7 @@ void Outgoing::send(Message& message) {
   if (!writes_) flush();
 }
 
-/// While it waits to connect again, it has no socket.
+/// A connection that waits to connect again has no socket.
 std::size_t Outgoing::bytes_left() const {
   if (state_ == State::ended || state_ == State::useless || state_ == State::without_address) return 0;
   std::size_t all = long_sends_.bytes() + (socket_ ? Connection::bytes_left() : queue_.bytes());
@@ -321,7 +323,7 @@ void Outgoing::use_streams(std::size_t streams) {
     others_.push_back(std::make_unique<Outgoing>(*this, static_cast<int>(others_.size()) + 1));
 }
 
-/// Its parts go by all connections that have room.
+/// Sends a long message in parts over all connections that have room.
 void Outgoing::send_long(std::uint64_t number, Message& message) {
   use_streams(static_cast<std::size_t>(Endpoint::streams()));
   const std::size_t part =
@@ -332,7 +334,7 @@ void Outgoing::send_long(std::uint64_t number, Message& message) {
     if (!writes_) flush();
     return;
   }
-  // Those that have room take turns: a message that one of them could take alone goes by all.
+  // Connections that have room take turns, so even a message that one of them could take alone goes over all.
   std::size_t vain = 0;
   while (vain < streams_ && long_sends_.has_next()) {
     Outgoing& one = stream(next_stream_++ % streams_);
@@ -392,7 +394,8 @@ bool Incoming::look(bool readable, bool writable) {
   return (writable && flush()) || has_read;
 }
 
-/// A rank may leave without waiting for what it has sent.
+/// The job fails only if messages from that rank cannot arrive any more: a rank may leave without waiting for
+/// what it has sent.
 void Incoming::note_end(int error) {
   Connection::note_end(error);
   const bool more_may_come = first_->is_open() || std::ranges::any_of(first_->others_, [](const auto& one) {

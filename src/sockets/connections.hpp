@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of a connection. The lock of the endpoint is held in all functions.
+// Both ends of a connection. The endpoint's lock is held in all functions.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@
 
 namespace stretto {
 
-/// What a whole message takes of the sender's credit.
+/// Returns the part of the sender's credit that a whole message takes.
 constexpr std::size_t credit_for(std::size_t bytes) {
   constexpr std::size_t of_any = 128;
   return bytes + of_any;
 }
 
-/// What both ends have in common: a socket, what is to be written to it, and the end of the job.
+/// What both ends have in common: a socket, the data to be written to it, and the end of the job.
 class Connection : public Polled, protected FrameTaker {
  public:
-  /// `long_sends`: what it sends parts of, or nullptr.
+  /// `long_sends`: the long messages of which it sends parts, or nullptr.
   Connection(Endpoint& endpoint, int peer, LongSends* long_sends)
       : endpoint_(endpoint), peer_(peer), queue_(long_sends) {}
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
   void say_farewell();
   void tell_failure(const std::string& reason);
-  /// Returns how much has not arrived at the other side yet: what is on its way is lost if that side sends
-  /// something after close().
+  /// Returns the number of bytes that have not arrived at the other side yet. Bytes on their way are lost if
+  /// that side sends something after close().
   [[nodiscard]] virtual std::size_t bytes_left() const;
   [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
-  /// Returns whether anything was written; of parts, no more than so many are.
+  /// Writes what the connection takes, but at most `most_parts` parts. Returns whether it tried to write.
   bool flush(std::size_t most_parts = std::numeric_limits<std::size_t>::max());
   void close();
   /// Closes the socket and nothing else.
@@ -52,10 +52,10 @@ class Connection : public Polled, protected FrameTaker {
   bool read();
   std::optional<Landing> take(const Frame& frame) override;
   void take_end() override;
-  /// A frame that is none of those that both ends send.
+  /// Takes a frame of a kind that only one end sends.
   virtual std::optional<Landing> take_own(const Frame& frame) = 0;
   virtual void take_own_end() {}
-  /// The connection has ended, with an error or without (0).
+  /// Called when the connection has ended, with an error or without (0).
   virtual void note_end(int error);
 
   Endpoint& endpoint_;
@@ -66,34 +66,34 @@ class Connection : public Polled, protected FrameTaker {
   bool writes_ = false;  // whether the poller looks for room
 
  private:
-  std::optional<std::string> told_;  // of a failure, while it arrives
+  std::optional<std::string> told_;  // the text of a failure, while it arrives
 };
 
-/// The end of the rank that made it.
+/// The end at the rank that made the connection.
 class Outgoing final : public Connection {
  public:
   Outgoing(Endpoint& endpoint, int peer);
-  /// A further one to the same rank, which carries parts of long messages. If it cannot be made, the others
-  /// do.
+  /// A further connection to the same rank, which carries parts of long messages. If it cannot be made, the
+  /// others carry them.
   Outgoing(Outgoing& first, int stream);
 
-  /// Begins as soon as the address is known.
+  /// Connects. To be called as soon as the address is known.
   void connect(const Address& address);
   void send(Message& message);
   [[nodiscard]] std::size_t bytes_left() const override;
   bool look(bool readable, bool writable) override;
-  /// To be called now and then.
+  /// Acts on timeouts. To be called now and then.
   void look_at_clock(Endpoint::Clock::time_point now);
   /// Whether the clock will decide something soon.
   [[nodiscard]] bool needs_clock() const;
-  /// Ends all messages, which cannot arrive any more.
+  /// Ends all messages, because they cannot arrive any more.
   void end_all(Message::State how);
   [[nodiscard]] bool is_ready() const override { return state_ == State::ready; }
-  /// The further ones.
+  /// The further connections to the same rank.
   [[nodiscard]] const std::vector<std::unique_ptr<Outgoing>>& others() const { return others_; }
 
  private:
-  /// `useless`: a further one that could not be made.
+  /// `useless`: a further connection that could not be made.
   enum class State : std::uint8_t { without_address, connecting, greeting, answered, ready, ended, useless };
 
   std::optional<Landing> take_own(const Frame& frame) override;
@@ -112,37 +112,37 @@ class Outgoing final : public Connection {
   Endpoint::Clock::time_point began_{};
   Endpoint::Clock::time_point ended_{};
   Endpoint::Clock::time_point looked_at_{};
-  int error_ = 0;            // with which it ended
+  int error_ = 0;            // with which the connection ended
   bool is_waiting_ = false;  // to connect again
   int times_sent_away_ = 0;
-  LongSends long_sends_;  // of the first one
+  LongSends long_sends_;  // only the first connection's are used
   int stream_ = 0;
   std::vector<std::unique_ptr<Outgoing>> others_;
-  std::size_t streams_ = 1;      // of them that are in use, with the first one
-  std::size_t next_stream_ = 0;  // which takes the next part if all have room
+  std::size_t streams_ = 1;      // connections in use, including the first one
+  std::size_t next_stream_ = 0;  // that takes the next part if all have room
   std::size_t credit_ = most_credit;
   std::uint64_t offers_ = 0;
   std::map<std::uint64_t, Message*> offered_;
 };
 
-/// The other end.
+/// The end at the rank that did not make the connection.
 class Incoming final : public Connection {
  public:
   Incoming(Endpoint& endpoint, int peer, Socket socket);
-  /// A further one from the same rank.
+  /// A further connection from the same rank.
   Incoming(Incoming& first, int stream, Socket socket);
 
-  /// Adds a further one, unless there is one of that number.
+  /// Adds a further connection, unless there is one with that number.
   void add_stream(int stream, Socket socket);
-  /// Lets an offered message come.
+  /// Asks for an offered message.
   void want(std::uint64_t number, Message& receive);
-  /// Gives a receive the message that is being read.
+  /// Gives a receive the message that is being read at the moment.
   void give_present(Inbox::Early early, Message& receive);
   void give_credit(std::size_t bytes);
   bool look(bool readable, bool writable) override;
   /// Ends all messages as failed.
   void fail();
-  /// The further ones.
+  /// The further connections from the same rank.
   [[nodiscard]] const std::vector<std::unique_ptr<Incoming>>& others() const { return others_; }
 
  private:
@@ -163,11 +163,11 @@ class Incoming final : public Connection {
   int stream_ = 0;
   std::vector<std::unique_ptr<Incoming>> others_;
   bool reads_part_ = false;
-  // Of the present frame:
+  // State of the present frame:
   Frame frame_;
-  Message* receive_ = nullptr;     // that gets it
-  EarlyMessage* early_ = nullptr;  // or where it is kept
-  Inbox::Early own_early_;         // which has found its receive meanwhile
+  Message* receive_ = nullptr;     // the receive that gets it
+  EarlyMessage* early_ = nullptr;  // or the early message that keeps it
+  Inbox::Early own_early_;         // an early message that has found its receive meanwhile
   std::uint64_t last_offer_ = 0;
   std::map<std::uint64_t, Wanted> wanted_;
   std::size_t taken_ = 0;  // credit that is not given back yet

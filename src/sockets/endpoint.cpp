@@ -21,7 +21,8 @@
 namespace stretto {
 namespace {
 
-/// Ranks may need a connection to each other rank. Returns how many files this process may have open.
+/// Raises the limit of open files, because a rank may need a connection to each other rank. Returns the
+/// limit.
 std::size_t raise_limit_of_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
@@ -30,7 +31,7 @@ std::size_t raise_limit_of_files() {
   return limit.rlim_max;
 }
 
-/// It stays: works may ask for it at any time.
+/// Returns a copy of the text that is never freed: it may be asked for at any time.
 const char* keep_reason(const std::string& reason) {
   static auto& mutex = make_immortal<std::mutex>();
   static auto& all = make_immortal<std::set<std::string>>();
@@ -38,7 +39,7 @@ const char* keep_reason(const std::string& reason) {
   return all.insert(reason).first->c_str();
 }
 
-/// `what` of the connections of one direction between two ranks.
+/// Calls `what` for all connections of one direction between two ranks.
 template <typename First>
 void for_each_connection(First& first, const auto& what) {
   what(first);
@@ -52,8 +53,9 @@ constexpr std::chrono::milliseconds look_at_beginnings{100};
 
 }  // namespace
 
-/// A child of fork() that lives on must not keep the connections of its parent open: the parent's end would
-/// not be seen. No thread has a lock of an endpoint while a process forks.
+/// All endpoints of this process, for fork(). A child that lives on must not keep its parent's connections
+/// open: the parent's end would not be seen. While a process forks, no other thread holds the lock of an
+/// endpoint.
 class Endpoint::Live {
  public:
   static Live& all() {
@@ -94,7 +96,7 @@ class Endpoint::Door final : public Polled {
   static constexpr std::size_t most_visitors = 512;
   static constexpr std::chrono::seconds longest_visit{10};
 
-  /// Strangers leave most of the `files` to the program and the ranks.
+  /// Visitors may use at most a quarter of the `files`, so that most are left to the program and the ranks.
   Door(Endpoint& endpoint, Socket listener, std::size_t files)
       : endpoint_(endpoint),
         listener_(std::move(listener)),
@@ -107,7 +109,7 @@ class Endpoint::Door final : public Polled {
     for (int i = 0; i < most_at_once; ++i) {
       Socket socket(accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
-        // Without a file for it, the next one would be looked at at once, again and again.
+        // Without a file descriptor for the visitor, the poller would name the listener again and again.
         is_shut_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
         if (is_shut_) endpoint_.poller_.remove(listener_);
         return i > 0;
@@ -151,7 +153,7 @@ class Endpoint::Door final : public Polled {
     Visitor::Verdict verdict = Visitor::Verdict::undecided;
   };
 
-  /// It may be about to be looked at, so tidy() removes it.
+  /// Refuses the first visitor. It may be about to be looked at, so only tidy() removes it.
   void refuse_first() {
     const auto first = std::ranges::find(visitors_, Visitor::Verdict::undecided, &Guest::verdict);
     if (first == visitors_.end()) return;
@@ -222,7 +224,7 @@ void Endpoint::start(Message& message) {
 
 void Endpoint::start_send(Message& message) {
   if (message.peer != rank_) {
-    // A rank that has left needs nothing more.
+    // A rank that has left needs no more messages.
     if (peer(message.peer).has_left) return message.end(Message::State::done);
     return outgoing(message.peer).send(message);
   }
@@ -304,7 +306,7 @@ void Endpoint::admit(Visitor& visitor) {
   const auto rank = static_cast<int>(visitor.hello().rank);
   Peer& from = peer(rank);
   const auto stream = static_cast<int>(visitor.hello().stream);
-  // Nobody connects twice, and the first connection is the one that is there first.
+  // No rank connects twice, and its first connection (stream 0) comes before the others.
   if ((from.in != nullptr) == (stream == 0) || rank == rank_) return;
   poller_.remove(visitor.socket());
   if (stream > 0) return from.in->add_stream(stream, std::move(visitor.socket()));
@@ -366,7 +368,7 @@ void Endpoint::end_all_messages(const std::string& reason) {
   inbox_.fail();
   for (const int rank : connected_) peer(rank).out->end_all(Message::State::failed);
   for (const int rank : admitted_) peer(rank).in->fail();
-  // Whoever sees this frees what messages used.
+  // A thread that sees this frees the messages' memory.
   failure_.store(text, std::memory_order_release);
 }
 
@@ -376,13 +378,13 @@ void Endpoint::close() {
 }
 
 void Endpoint::leave(double seconds) {
-  // Where a reason does not get through, since a rank reads nothing, that rank hears it from others, or sees
+  // If a reason does not get through, because a rank reads nothing, that rank hears it from others or sees
   // its connections end.
   constexpr double longest_after_failure = 1;
   if (failure() != nullptr) seconds = std::min(seconds, longest_after_failure);
   const auto patience = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  // A rank to which this one has sent something reads the farewell behind it, and nowhere else: it might come
-  // first there.
+  // A rank to which this one has sent something gets the farewell only behind that, on the same connection:
+  // on the other one it might come first.
   const auto say_farewell = [&](auto&& say, auto&& count_left) {
     {
       const std::lock_guard guard(mutex_);

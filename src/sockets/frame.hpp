@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels over a connection.
+// The frames that travel over a connection.
 //
 // A connection carries the messages of one direction, from the rank that made it. There may be several
-// between two ranks: the first one carries all but parts of long messages, which each of them carries (stream
-// 1 and up carry nothing else but the end of the job). Frames of its maker:
+// between two ranks. The first one (stream 0) carries everything; the others carry only parts of long
+// messages and the end of the job. The maker sends these frames:
 //
 //   message    a whole message follows
-//   offer      a long message, which waits until the other side wants it
+//   offer      a long message waits until the other side wants it
 //   part       a part of a long message follows
-//   failure    why the job cannot go on; the text follows
-//   farewell   the rank ends regularly and sends nothing more
+//   failure    the job cannot go on; a text that says why follows
+//   farewell   the rank ends normally and sends nothing more
 //
-// The other side answers on the same connection:
+// The other side answers on the same connection with these:
 //
-//   welcome    the maker is known to be of the job
+//   welcome    the maker is admitted
 //   wanted     the receive of a long message is posted
-//   credit     so many bytes of whole messages have found their receives
+//   credit     this many bytes of whole messages have found their receives
 //
-// A rank sends whole messages only as long as it has credit, so what others keep for a rank that is late has
-// a bound. The nodes of a job have the same byte order (a Hello of the other one has no known first word).
+// A rank sends whole messages only as long as it has credit, so a rank that is late has to keep only a
+// limited number of bytes. The nodes of a job have the same byte order (the numbers in a Hello with the other
+// order are not plausible).
 #pragma once
 
 #include <cstddef>
@@ -31,23 +32,23 @@ enum class FrameKind : std::uint32_t { message = 1, offer, part, failure, farewe
 struct Frame {
   FrameKind kind{};
   std::int32_t tag = 0;
-  std::uint64_t context = 0;  // of a communicator; of a part: where in its message it begins
-  std::uint64_t bytes = 0;    // that follow; of an offer: of the message; of credit: that were taken
+  std::uint64_t context = 0;  // of a communicator; of a part: its offset in the message
+  std::uint64_t bytes = 0;    // that follow; of an offer: of the message; of a credit: that were taken
   std::uint64_t number = 0;   // of a long message, among those of its sender to this rank
 };
 static_assert(sizeof(Frame) == 32);
 
-/// Longer messages are offered first: they are long ones.
+/// Messages longer than this are called long and are offered first.
 constexpr std::size_t longest_whole_message = std::size_t{1} << 20;
-/// The same where several connections carry their parts.
+/// The same where several connections carry the parts of long messages.
 constexpr std::size_t longest_whole_of_streams = std::size_t{64} << 10;
-/// Of whole messages that have not found their receives.
+/// The most bytes of whole messages that have not found their receives.
 constexpr std::size_t most_credit = std::size_t{4} << 20;
-/// A part of a long message. Short messages go between two parts.
+/// The longest part of a long message. Short messages go between two parts.
 constexpr std::size_t longest_part = std::size_t{1} << 20;
 /// The same where several connections carry parts, so that each of them has some.
 constexpr std::size_t longest_part_of_streams = std::size_t{256} << 10;
-/// Connections from a rank to another one, at most.
+/// The most connections from a rank to another one.
 constexpr int most_streams = 16;
 constexpr std::size_t longest_failure = 512;
 

@@ -57,13 +57,14 @@ FrameReader::Found FrameReader::read(const Socket& socket, FrameTaker& taker, st
     if (!parse(taker)) return Found::fault;
     rest_bytes_ = end_ - begin_;
     std::memcpy(rest_.data(), buffer_.data() + begin_, rest_bytes_);
-    // No more had come. An end is told by the next call: the poller names the socket again.
+    // No more had arrived. If the connection has ended, the next call says so: the poller names the socket
+    // again.
     if (static_cast<std::size_t>(got) < asked) break;
   }
   return taken > 0 ? Found::something : Found::nothing;
 }
 
-/// Takes all that is in the buffer, but for the beginning of a frame.
+/// Takes everything in the buffer except the beginning of a frame.
 bool FrameReader::parse(FrameTaker& taker) {
   while (begin_ < end_) {
     if (behind_ > 0) {

@@ -11,13 +11,13 @@
 
 namespace stretto {
 
-/// Where the bytes behind a frame go. What exceeds the room is skipped.
+/// The place for the bytes behind a frame. Bytes that exceed the room are skipped.
 struct Landing {
   std::byte* into = nullptr;
   std::size_t room = 0;
 };
 
-/// What takes the frames of a connection.
+/// Takes the frames of a connection.
 class FrameTaker {
  public:
   FrameTaker() = default;
@@ -25,27 +25,27 @@ class FrameTaker {
   FrameTaker& operator=(const FrameTaker&) = delete;
   virtual ~FrameTaker() = default;
 
-  /// Returns where the bytes behind it go; nothing if the frame is not allowed here.
+  /// Takes a frame. Returns where the bytes behind it go; nothing if the frame is not allowed here.
   virtual std::optional<Landing> take(const Frame& frame) = 0;
-  /// The bytes behind the last frame are there. Not called for frames without any.
+  /// Called when the bytes behind the last frame have arrived. Not called for frames without any.
   virtual void take_end() = 0;
 };
 
-/// The bytes that follow a frame.
+/// Returns the number of bytes that follow a frame.
 std::size_t bytes_behind(const Frame& frame);
 
-/// Reads frames from a connection. Short ones come many at a time. What follows them goes straight to where
-/// it is wanted, as far as it is not in the buffer already.
+/// Reads frames from a connection, many short ones at a time. The bytes behind a frame go straight to their
+/// landing, unless they are in the buffer already.
 class FrameReader {
  public:
   enum class Found { nothing, something, end, fault };
-  /// Reads what has come, but not much more than `most` bytes, and nothing after the taker has closed the
-  /// socket. `fault`: what came is not allowed. Readers that never read at once may share a buffer, of 1 KiB
-  /// or more.
+  /// Reads what has arrived, but not much more than `most` bytes, and nothing after the taker has closed the
+  /// socket. `fault`: a frame was not allowed. Readers that never read at the same time may share a buffer,
+  /// of 1 KiB or more.
   Found read(const Socket& socket, FrameTaker& taker, std::size_t most, std::span<std::byte> buffer);
-  /// What follows the present frame is wanted no more.
+  /// Skips the rest of the bytes behind the present frame.
   void forget_landing() { landing_ = {}; }
-  /// The error of the connection, if it ended by one.
+  /// The error with which the connection ended, or 0.
   [[nodiscard]] int error() const { return error_; }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-/// What names a message to its receiver.
+/// The data by which a receive finds its message.
 struct Envelope {
   int source = 0;
   std::uint64_t context = 0;
@@ -20,26 +20,27 @@ struct Envelope {
   std::size_t bytes = 0;
 };
 
-/// A message that has come, or was offered, before its receive was posted.
+/// A message that has arrived, or was offered, before its receive was posted.
 struct EarlyMessage {
   Envelope envelope;
-  std::uint64_t order = 0;            // among those of all ranks
-  std::unique_ptr<std::byte[]> data;  // nullptr: it was offered
+  std::uint64_t order = 0;            // among the early messages of all ranks
+  std::unique_ptr<std::byte[]> data;  // nullptr: the message was offered
   bool is_whole = false;              // all of it is in `data`
-  std::uint64_t number = 0;           // of the offer
+  std::uint64_t number = 0;           // the number of the offer
 
   [[nodiscard]] bool is_offered() const { return data == nullptr; }
 };
 
-/// Matches messages with receives, as MPI does: of a source, a context and a tag, the first one posted gets
-/// the first one sent.
+/// Matches messages with receives, as MPI does: for a source, a context and a tag, the receive that was
+/// posted first gets the message that was sent first.
 class Inbox {
  public:
   using Early = std::unique_ptr<EarlyMessage>;
 
   explicit Inbox(int ranks) : of_(static_cast<std::size_t>(ranks)) {}
 
-  /// Returns the early message that this receive gets, which is no longer here; nothing if it is posted.
+  /// Returns the early message that this receive gets, and removes it; posts the receive and returns nothing
+  /// if there is none.
   Early post(Message& receive);
   /// Returns the receive that gets a message, and removes it; nullptr if none is posted.
   Message* match(const Envelope& envelope);
@@ -48,12 +49,12 @@ class Inbox {
   /// Returns the envelope of the message that a receive would get now.
   [[nodiscard]] std::optional<Envelope> probe(int source, std::uint64_t context, std::int32_t tag) const;
 
-  /// Removes a posted receive. Returns whether it was there: it has matched otherwise.
+  /// Removes a posted receive. Returns false if it has matched already.
   bool cancel(Message& receive);
   /// Whether a receive from this rank alone is posted.
   [[nodiscard]] bool awaits(int source) const { return !at(source).posted.empty(); }
   [[nodiscard]] bool awaits_any() const { return !posted_for_any_.empty(); }
-  /// Ends all that is posted as failed.
+  /// Ends all posted receives as failed.
   void fail();
 
  private:

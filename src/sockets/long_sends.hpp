@@ -10,8 +10,8 @@
 
 namespace stretto {
 
-/// Long messages to a rank. They go in parts, by one or several connections: each takes the next part when it
-/// has room, so a faster one takes more of them.
+/// Long messages to a rank. They go in parts over one or several connections. Each connection takes the next
+/// part when it has room, so a faster one takes more parts.
 class LongSends {
  public:
   struct Part {
@@ -21,14 +21,14 @@ class LongSends {
     std::size_t bytes = 0;
   };
 
-  /// `most_at_once`: of a part; at least 1.
+  /// Adds a message. `most_at_once`: the most bytes of a part; at least 1.
   void add(std::uint64_t number, Message& message, std::size_t most_at_once);
   /// Returns a part that no connection has taken. Messages take turns.
   std::optional<Part> next();
-  /// So many bytes of a message are written. It ends when all of it is.
+  /// Notes that so many bytes of a message are written. The message ends when all of its bytes are.
   void note_written(std::uint64_t number, std::size_t bytes);
   [[nodiscard]] bool has_next() const { return !waiting_.empty(); }
-  /// What no connection has taken.
+  /// The bytes that no connection has taken.
   [[nodiscard]] std::size_t bytes() const;
   void end_all(Message::State how);
 
@@ -40,8 +40,8 @@ class LongSends {
     std::size_t taken = 0;
     std::size_t written = 0;
   };
-  std::deque<Send> waiting_;  // parts of these are not taken
-  std::deque<Send> taken_;    // all parts of these are
+  std::deque<Send> waiting_;  // messages with parts that are not taken
+  std::deque<Send> taken_;    // messages whose parts are all taken
 };
 
 }  // namespace stretto

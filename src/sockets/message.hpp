@@ -9,8 +9,8 @@ namespace stretto {
 
 constexpr int any_rank = -2;
 
-/// A message that this rank sends or awaits. Its owner keeps it, and its memory, until it has ended. Messages
-/// of a pair of ranks, a context and a tag match in order.
+/// A message that this rank sends or awaits. Its owner keeps it and its memory until it has ended. Messages
+/// of the same pair of ranks, context and tag match in order.
 struct Message {
   enum class State : std::uint8_t {
     pending,
@@ -19,14 +19,14 @@ struct Message {
   };
 
   bool sends = false;
-  int peer = 0;  // or any_rank, of a receive
+  int peer = 0;  // or any_rank, if a receive
   std::uint64_t context = 0;
   std::int32_t tag = 0;
   std::byte* data = nullptr;
-  std::size_t bytes = 0;  // of a receive: the most that it takes
+  std::size_t bytes = 0;  // of a receive: the most bytes that it takes
 
   int source = any_rank;    // of a receive that has ended
-  std::size_t arrived = 0;  // the same; if it is more than `bytes`, the rest is lost
+  std::size_t arrived = 0;  // bytes, likewise; if more than `bytes`, the rest is lost
   std::uint64_t order = 0;  // among all receives of this rank
   std::atomic<State> state{State::pending};
 

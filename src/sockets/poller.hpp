@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-/// What is called when its socket has something to do.
+/// An object that is called when its socket is ready.
 class Polled {
  public:
   Polled() = default;
@@ -15,27 +15,27 @@ class Polled {
   Polled& operator=(const Polled&) = delete;
   virtual ~Polled() = default;
 
-  /// Returns whether anything moved.
+  /// Reads or writes. Returns whether anything moved.
   virtual bool look(bool readable, bool writable) = 0;
 };
 
-/// Looks at many sockets at once, by epoll.
+/// Watches many sockets at once, with epoll.
 class Poller {
  public:
   /// Throws std::system_error.
   Poller();
 
-  /// `polled` must not be destroyed while poll() runs.
+  /// Adds a socket. `polled` must not be destroyed while poll() runs.
   void add(const Socket& socket, Polled& polled, bool writes = false);
-  /// Whether it is called when the socket can be written.
+  /// Sets whether `polled` is called when the socket can be written.
   void set_writes(const Socket& socket, Polled& polled, bool writes);
   void remove(const Socket& socket);
 
-  /// Calls those that have something to do, and waits at most so many milliseconds for one. Returns whether
-  /// anything moved.
+  /// Calls the objects whose sockets are ready, and waits at most so many milliseconds for one. Returns
+  /// whether anything moved.
   bool poll(int milliseconds = 0);
-  // Beside all other calls:
-  /// Sleeps until poll() has something to do, or wake() is called, but no longer.
+  // These may run at the same time as any other call:
+  /// Sleeps until poll() has something to do or wake() is called, but no longer than `seconds`.
   void await(double seconds) const;
   /// Ends one await(), the present one or the next.
   void wake() const;

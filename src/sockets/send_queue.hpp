@@ -12,29 +12,32 @@
 
 namespace stretto {
 
-/// What is to be written to a connection, in this order. Messages are written from where they are.
+/// The frames to be written to a connection, in order. Messages are written from their own memory, without a
+/// copy.
 class SendQueue {
  public:
-  /// When all else is written, parts of `long_sends` follow, if there are any (nullptr: never).
+  /// After all else, parts of `long_sends` are written, if there are any. nullptr: there never are any.
   explicit SendQueue(LongSends* long_sends = nullptr) : long_sends_(long_sends) {}
 
-  /// `message` ends when the frame and the bytes behind it are written; nullptr: a frame without any.
+  /// Adds a frame. `message` ends when the frame and the bytes behind it are written; nullptr: no bytes
+  /// follow.
   void add(const Frame& frame, Message* message = nullptr);
-  /// A frame with a copy of the bytes behind it.
+  /// Adds a frame with a copy of the bytes behind it.
   void add_copied(const Frame& frame, const std::byte* data);
 
   enum class State { empty, blocked, broken };
-  /// Writes what the connection takes, and no more than so many parts.
+  /// Writes what the connection takes, but at most `most_parts` parts.
   State write(int file, std::size_t most_parts = std::numeric_limits<std::size_t>::max());
   [[nodiscard]] bool is_empty() const {
     return entries_.empty() && (long_sends_ == nullptr || !long_sends_->has_next());
   }
-  /// What is still to be written, with the frames, but for parts that may go by another connection.
+  /// The bytes that are still to be written, including frames, but not parts that another connection may
+  /// take.
   [[nodiscard]] std::size_t bytes() const;
   /// The error of the connection, if it is broken.
   [[nodiscard]] int error() const { return error_; }
 
-  /// Ends all messages but long ones. Of the frame that is half written, the rest is kept, in a copy.
+  /// Ends all messages except long ones. The rest of a frame that is half written is kept, as a copy.
   void end_all(Message::State how);
 
  private:
@@ -50,7 +53,7 @@ class SendQueue {
 
   LongSends* long_sends_;
   std::deque<Entry> entries_;
-  std::size_t written_ = 0;  // of the first entry, with its frame
+  std::size_t written_ = 0;  // bytes of the first entry, including its frame
   int error_ = 0;
 };
 

@@ -18,7 +18,7 @@ SipTag siphash(const SipKey& key, std::span<const std::byte> text);
 /// Compares in a time that does not depend on where the tags differ.
 bool are_equal(const SipTag& one, const SipTag& other);
 
-/// Fills it with numbers that nobody can guess. Throws std::system_error if the kernel gives none.
+/// Fills the memory with random bytes that nobody can guess. Throws std::system_error if the kernel has none.
 void fill_randomly(std::span<std::byte> memory);
 
 }  // namespace stretto

@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-/// A file descriptor that is closed with this.
+/// A file descriptor that is closed when this object goes.
 class Socket {
  public:
   Socket() = default;

@@ -82,9 +82,9 @@ std::string write_into(int file, const std::function<void(std::ostream&)>& write
   return error == 0 ? "" : text_of(error);
 }
 
-/// Where a path leads.
+/// The place to which a path leads.
 struct Place {
-  fs::path target;         // behind all links, also if it does not exist yet
+  fs::path target;         // behind all links; need not exist yet
   bool is_stream = false;  // a device or a pipe
   std::string error;
 };
@@ -110,7 +110,7 @@ Place find_place(const std::string& path) {
   return place;
 }
 
-/// Never creates or shortens anything: the path may lead elsewhere by now.
+/// Opens a device or a pipe. Never creates or truncates a file: the path may lead elsewhere by now.
 int open_stream(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   struct stat status {};
@@ -120,7 +120,8 @@ int open_stream(const std::string& path) {
   return -1;
 }
 
-/// The kernel may have none to give yet, or refuse. Then O_EXCL still keeps others' files and links out.
+/// Returns a random number. If the kernel has none yet, or refuses, the number can be guessed; O_EXCL still
+/// keeps others' files and links out then.
 std::uint64_t random_number() {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
@@ -145,7 +146,7 @@ struct Beside {
   }
 
   fs::path path;
-  int file = -1;  // errno tells why
+  int file = -1;  // errno says why
 };
 
 }  // namespace

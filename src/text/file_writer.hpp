@@ -7,14 +7,13 @@
 
 namespace stretto {
 
-/// Replaces a whole file, or creates it. What `write` writes lies beside it, under a name that nobody can
-/// foresee, until it is complete. Writes into a device or a pipe directly. Follows a link, but none that
-/// belongs to another user: it would say which file of ours is lost. Returns why that failed; empty if it did
-/// not.
+/// Replaces a whole file, or creates it. `write` writes into a file beside it, under a name that nobody can
+/// foresee, until that is complete. Writes into a device or a pipe directly. Follows links, except those of
+/// another user, who could choose which of our files is lost. Returns why that failed, or "" if it did not.
 std::string replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 std::string replace_file(const std::string& path, const std::string& text);
 
-/// Why replace_file would fail, as far as that is known beforehand; empty if nothing is known.
+/// Returns why replace_file() would fail, as far as that can be known beforehand, or "".
 std::string find_obstacle(const std::string& path);
 
 }  // namespace stretto

@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-/// Returns HOME, if it is an absolute path and there is such a folder; else an empty text. A home that does
-/// not exist is not ours to make: users without one have such a HOME, and a job of root could make it.
+/// Returns HOME if it is an absolute path of a folder that exists; else "". Stretto must not create a home:
+/// users without one have a HOME that does not exist, and a job of root could create it.
 inline std::string home_folder() {
   const char* home = std::getenv("HOME");
   std::error_code failed;

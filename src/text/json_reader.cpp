@@ -30,7 +30,7 @@ std::string joined(const std::string& path, std::size_t index) {
   return path + '[' + std::to_string(index) + ']';
 }
 
-/// The shortest text for this number.
+/// Returns the shortest text for this number.
 std::string number_text(double value) {
   std::array<char, 32> text{};
   const auto [end, status] = std::to_chars(text.data(), text.data() + text.size(), value);
@@ -41,7 +41,7 @@ bool is_continuation(char letter) {
   return (static_cast<unsigned char>(letter) & 0xC0U) == 0x80U;
 }
 
-/// The length in UTF-8 of a character that controls a terminal or ends a line; else 0.
+/// Returns the length in UTF-8 of a character that controls a terminal or ends a line; 0 for any other.
 std::size_t control_at(std::string_view text, std::size_t place) {
   const std::string_view rest = text.substr(place);
   const auto first = static_cast<unsigned char>(rest[0]);
@@ -114,7 +114,7 @@ class Builder : public nlohmann::json_sax<json> {
     return false;
   }
 
-  /// The path of the next value.
+  /// Returns the path of the next value.
   [[nodiscard]] std::string path() const {
     std::string path;
     for (const Level& level : levels_) {
@@ -251,7 +251,7 @@ bool JsonValue::truth() const {
 }
 
 std::int64_t JsonValue::whole(std::int64_t least, std::int64_t most) const {
-  // Only integers above the signed range are unsigned here.
+  // The parser makes only integers above the signed range unsigned.
   const bool fits =
       value_->is_number_integer() &&
       (!value_->is_number_unsigned() || std::in_range<std::int64_t>(value_->get<std::uint64_t>()));

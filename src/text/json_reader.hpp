@@ -17,7 +17,7 @@
 
 namespace stretto {
 
-/// One line: `shapes[2].ppn: expected a whole number from 1 to 65536, not -3`.
+/// An error of one line: `shapes[2].ppn: expected a whole number from 1 to 65536, not -3`.
 class FormatError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -25,13 +25,13 @@ class FormatError : public std::invalid_argument {
 
 class JsonObject;
 
-/// A value of a JsonText, and its place there. Every function that reads it throws FormatError if it is of
-/// another kind.
+/// A value of a JsonText and its place there. Every function that reads it throws FormatError if the value is
+/// of another kind.
 class JsonValue {
  public:
   JsonValue(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
 
-  /// Such as `shapes[2].allreduce[1].spec`; empty for the text as a whole.
+  /// The value's path, such as `shapes[2].allreduce[1].spec`; empty for the text as a whole.
   [[nodiscard]] const std::string& path() const { return path_; }
 
   [[nodiscard]] JsonObject object() const;
@@ -78,12 +78,12 @@ class JsonObject {
   std::vector<std::string> asked_;
 };
 
-/// A text that is one JSON value. Must outlive its values.
+/// A text that is one JSON value. It must outlive its values.
 class JsonText {
  public:
-  /// Throws FormatError if the text is no JSON, is too long, is nested too deeply, has too many values or
-  /// has a key twice. Everything under "notes" in the outermost object must be JSON, but is not kept: no
-  /// program reads it.
+  /// Throws FormatError if the text is not JSON, is too long, is nested too deeply, has too many values or
+  /// has a key twice. Everything under "notes" in the outermost object must be JSON but is not kept, because
+  /// no program reads it.
   explicit JsonText(std::string_view text);
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;

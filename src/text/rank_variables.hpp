@@ -5,7 +5,7 @@
 
 namespace stretto {
 
-/// The variables by which launchers of MPI tell a process its rank; the first that is set counts.
+/// The variables in which MPI launchers tell a process its rank; the first that is set counts.
 inline constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                               "SLURM_PROCID"};
 

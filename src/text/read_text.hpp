@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-/// Returns what a stream holds, but at most so many bytes. Takes no more memory than it returns, or twice as
-/// much: most files are short.
+/// Returns the content of a stream, but at most `most` bytes. Takes at most twice as much memory as it
+/// returns, because most files are short.
 inline std::string read_text(std::istream& stream, std::size_t most) {
   constexpr std::size_t piece = 16384;
   std::string text;

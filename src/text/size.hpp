@@ -12,13 +12,14 @@ namespace stretto {
 inline constexpr std::size_t kibibyte = 1024;
 inline constexpr std::size_t mebibyte = 1024 * kibibyte;
 
-/// A whole number such as `123`; empty for any other text, and from 2^64 on.
+/// Parses a whole number such as `123`. Returns nothing for any other text, and from 2^64 on.
 std::optional<std::uint64_t> parse_whole(std::string_view text);
 
-/// A number of bytes: `4096`, `64KiB`, `1MiB`, `2GiB`; empty for any other text, and from 2^64 on.
+/// Parses a number of bytes: `4096`, `64KiB`, `1MiB`, `2GiB`. Returns nothing for any other text, and from
+/// 2^64 on.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// The size in the largest unit that divides it. parse_size() of the text returns the same number.
+/// Returns the size in the largest unit that divides it. parse_size() of that text returns the same number.
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace stretto

@@ -10,17 +10,18 @@
 
 namespace stretto {
 
-/// How to wait while nothing arrives. The first few polls without success are repeated at once, since a
-/// message in flight takes microseconds. After that, each one yields the processor. If ranks outnumber
-/// cores, the rank that this one waits for may need this core, and spinning costs several-fold. Otherwise a
-/// yield returns within a microsecond. A yield that takes longer shows that another thread computes on this
-/// core. Then the thread asks for short slices until the wait is over, and yields after each poll, because
-/// its slices are taken from that computation (4 % of a step that is all computation, with eight polls in
-/// each).
+/// Waits while nothing arrives. The first few polls without success are repeated at once, since a message in
+/// flight takes microseconds. After that, each poll is followed by a yield of the processor. If ranks
+/// outnumber cores, the rank that this one waits for may need this core, and spinning costs several-fold.
+/// Otherwise a yield returns within a microsecond. A yield that takes longer shows that another thread
+/// computes on this core. Then the thread asks for short slices until the wait is over, and yields after each
+/// poll, because its slices are taken from that computation (4 % of a step that is all computation, with
+/// eight polls in each).
 ///
-/// If each rank has a core, what computes here is not a rank that this one waits for, and a yield gives it a
-/// whole slice of some milliseconds, in which calls of microseconds stand still. So the thread polls for as
-/// long as the last yield took, before it yields again: it never loses more than twice what it must.
+/// If each rank has a core, the thread that computes here does not belong to a rank that this one waits for.
+/// A yield gives it a whole slice of some milliseconds, in which calls of microseconds stand still. So this
+/// thread polls for as long as the last yield took before it yields again: it never loses more than twice
+/// what it must.
 ///
 /// Rejected: sleeping, whose wake-up of 50 µs and more leaves the links idle, and which does not get the
 /// processor sooner beside a computation; sleeping until a socket has data, which is not faster and does
@@ -28,7 +29,7 @@ namespace stretto {
 /// at once. docs/notebook.md has figures.
 class Backoff {
  public:
-  /// `looks`: so many waits return at once.
+  /// `looks`: the number of waits that return at once.
   explicit Backoff(int looks = usual_looks) : looks_before_yield_(looks) {}
   Backoff(const Backoff&) = delete;
   Backoff& operator=(const Backoff&) = delete;
@@ -66,10 +67,11 @@ class Backoff {
     polls_ = false;
   }
 
-  /// Whether a rank had the core while this thread last yielded it. (Ranks that outnumber cores give it to
-  /// each other for a few microseconds at a time.)
+  /// Whether another thread had the core while this one last yielded it. (Ranks that outnumber cores give it
+  /// to each other for a few microseconds at a time.)
   static bool shares_core() { return cores_are_crowded && last_yield > longest_yield_alone; }
-  /// To be called before any thread waits: whether ranks outnumber cores. Until then they may.
+  /// Sets whether ranks outnumber cores. To be called before any thread waits; without a call, they are taken
+  /// to.
   static void set_crowded(bool crowded) { cores_are_crowded = crowded; }
   static bool is_crowded() { return cores_are_crowded; }
   static constexpr int usual_looks = 8;
@@ -82,8 +84,8 @@ class Backoff {
   static constexpr std::chrono::nanoseconds longest_yield_alone{1500};
   /// If no other thread wants the core, a yield takes less than 1 µs.
   static constexpr std::chrono::microseconds longest_free_yield{20};
-  /// Where ranks outnumber cores, those of a core take turns of some microseconds. To ask the kernel twice in
-  /// each call would take longer than the call.
+  /// Where ranks outnumber cores, the ranks of a core take turns of some microseconds. Asking the kernel
+  /// twice in each call would take longer than the call.
   static constexpr std::chrono::microseconds longest_round_of_ranks{200};
   static constexpr Clock::duration longest_polling = std::chrono::milliseconds{4};
 

@@ -5,7 +5,7 @@
 
 namespace stretto {
 
-/// Returns the time of a clock that never goes back.
+/// Returns the seconds of a clock that never goes back.
 inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

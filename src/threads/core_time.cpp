@@ -12,7 +12,7 @@
 namespace stretto {
 
 CoreTime CoreTime::of_this_thread() {
-  // No file stays open, since the program might close it.
+  // The file is not kept open, because the program might close it.
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::array<char, 80> text{};

@@ -3,16 +3,16 @@
 
 namespace stretto {
 
-/// What a thread has had of the processor since it began, in seconds.
+/// The time that a thread has had on the processor since it began, in seconds.
 struct CoreTime {
   double ran = 0;
-  double waited = 0;  // it could have run, but another one had its core
+  double waited = 0;  // it could have run, but another thread had its core
 
-  /// Of this thread, by the counters of the kernel. Nothing if it keeps none.
+  /// Returns this thread's times by the counters of the kernel; 0 if the kernel has none.
   static CoreTime of_this_thread();
 
-  /// The part of the time since an earlier reading in which it waited for its core, from 0 to 1. Sleep does
-  /// not count.
+  /// Returns the part (0 to 1) of the time since an earlier reading in which the thread waited for its core.
+  /// Sleep does not count.
   [[nodiscard]] double waited_since(const CoreTime& earlier) const {
     const double waiting = waited - earlier.waited;
     const double all = ran - earlier.ran + waiting;
@@ -20,7 +20,8 @@ struct CoreTime {
   }
 };
 
-/// From here on, what a rank has measured may be others' doing. (An idle machine: less than a hundredth.)
+/// From this part on, other programs may have influenced what a rank has measured. (On an idle machine it is
+/// less than a hundredth.)
 constexpr double busy_from = 0.1;
 
 }  // namespace stretto

@@ -8,12 +8,12 @@
 
 namespace stretto {
 
-/// How a thread rounds and treats subnormal numbers (FTZ, DAZ). A program may set this for its threads at
-/// any time. A thread that reduces in the place of another one must use the same settings, or ranks get
-/// different bits. Traps are not changed: the program could not handle a signal in another thread.
+/// The way in which a thread rounds and treats subnormal numbers (FTZ, DAZ). A program may set this for its
+/// threads at any time. A thread that reduces in place of another one must use the same settings, or ranks
+/// get different bits. Traps are not changed: the program could not handle a signal in another thread.
 struct FloatControl {
-  std::uint32_t vector = 0;  // of MXCSR, or FPCR
-  std::uint16_t x87 = 0;     // of the control word: long double
+  std::uint32_t vector = 0;  // bits of MXCSR or FPCR
+  std::uint16_t x87 = 0;     // bits of the control word, for long double
 
   friend bool operator==(const FloatControl&, const FloatControl&) = default;
 
@@ -55,7 +55,7 @@ struct FloatControl {
   static constexpr std::uint16_t x87_mask = 0x0F00;  // rounding, precision
 };
 
-/// While it lives, its thread uses the settings of another one.
+/// While this object lives, its thread uses the settings of another thread.
 class ScopedFloatControl {
  public:
   explicit ScopedFloatControl(const FloatControl& other)

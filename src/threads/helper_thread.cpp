@@ -14,7 +14,7 @@
 namespace stretto {
 namespace {
 
-/// Only the part of it that is used takes memory.
+/// Returns the size of a helper's stack. Only the part that is used takes memory.
 std::size_t stack_bytes() {
   constexpr std::size_t usual = std::size_t{8} << 20;
   constexpr std::size_t of_unlimited = std::size_t{256} << 20;

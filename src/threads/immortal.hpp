@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static objects that are made at their first use and never destroyed. MPI_Init may run before the
-// constructors of static objects (in the constructor of a shared library), MPI_Finalize and Stretto's threads
-// after the destructors. So Stretto has neither (cmake/check_static_objects.py).
+// constructors of static objects (in the constructor of a shared library). MPI_Finalize and Stretto's threads
+// may run after the destructors. So Stretto has neither (cmake/check_static_objects.py).
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class Immortal {
   std::atomic<T*> object_{nullptr};
 };
 
-/// Makes one in a function.
+/// Makes such an object for a static reference in a function.
 template <typename T, typename... Arguments>
 T& make_immortal(Arguments&&... arguments) {
   return *new T(std::forward<Arguments>(arguments)...);

@@ -5,9 +5,9 @@
 
 namespace stretto {
 
-/// The process that made something. A child by fork has a copy of it, which it must not free: what was left
-/// out of the child (MADV_DONTFORK) is a hole where memory of its own may lie by then, and numbers of files
-/// may be those of others.
+/// The process that made something. A child of fork() has a copy of the thing, which it must not free: memory
+/// that was left out of the child (MADV_DONTFORK) is a hole where other memory of the child may be by then,
+/// and file descriptors may be those of other files.
 class Maker {
  public:
   static Maker this_process() {

@@ -3,8 +3,8 @@
 
 namespace stretto {
 
-/// Tells the processor that this thread looks at memory again and again: the other thread of the core gets
-/// more of it.
+/// Tells the processor that this thread looks at memory again and again, so that the core's other thread gets
+/// more of the core.
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

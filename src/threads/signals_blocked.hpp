@@ -5,7 +5,7 @@
 
 namespace stretto {
 
-/// While it lives, its thread handles no signals.
+/// While this object lives, its thread handles no signals.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -8,7 +8,7 @@
 namespace stretto {
 
 /// A mutex for sections of nanoseconds. Uncontended it costs half of a std::mutex, and a small collective
-/// takes several. A thread that finds it taken yields the processor, which the holder may need.
+/// takes several. A thread that finds the lock taken yields the processor, which the holder may need.
 class SpinLock {
  public:
   void lock() {

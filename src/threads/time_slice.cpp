@@ -25,10 +25,10 @@ struct Attributes {
   std::uint64_t period = 0;
 };
 
-thread_local std::uint64_t usual_slice = 0;  // when `is_short`
+thread_local std::uint64_t usual_slice = 0;  // valid if `is_short`
 thread_local bool is_short = false;
 
-/// Returns the slice that the thread had. All other attributes stay.
+/// Sets the slice and returns the one that the thread had. All other attributes stay.
 std::uint64_t set_slice(std::uint64_t slice) {
   Attributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return 0;

@@ -21,8 +21,8 @@ inline thread_local bool is_noted __attribute__((tls_model("initial-exec"))) = f
 void note_thread(bool wanted);
 }  // namespace detail
 
-/// Gives a communication thread short slices in calls for which they are `wanted`. A thread is one if it
-/// makes collective calls and is not the main thread, as Horovod's is. Takes a nanosecond if nothing
+/// Gives a communication thread short slices in calls for which they are `wanted`. A communication thread
+/// makes collective calls and is not the main thread, such as Horovod's. Takes a nanosecond if nothing
 /// changes.
 inline void mark_communication_thread(bool wanted) {
   if (wanted != detail::is_noted) detail::note_thread(wanted);

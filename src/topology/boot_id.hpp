@@ -9,7 +9,7 @@
 
 namespace stretto {
 
-/// Returns what tells the running kernel from any other, whatever its host name; empty if it does not say.
+/// Returns a text that identifies the running kernel, whatever its host name; empty if the kernel gives none.
 inline std::string boot_id() {
   std::string id;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -17,7 +17,7 @@ inline std::string boot_id() {
   return id;
 }
 
-/// Returns a number that is the same in all processes that run under one kernel; 0 if it does not say.
+/// Returns a number that is the same in all processes that run under one kernel; 0 if the kernel gives none.
 inline std::uint64_t kernel_number() {
   const std::string id = boot_id();
   return id.empty() ? 0 : hash_of(id);

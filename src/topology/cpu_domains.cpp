@@ -23,7 +23,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// The first processor of `domain` if it has all of `cpus`.
+/// Returns the lowest processor of `domain` if it has all of `cpus`; else `unknown`.
 int label_of(const std::vector<int>& domain, const std::vector<int>& cpus) {
   const bool has_all = std::all_of(cpus.begin(), cpus.end(), [&](int cpu) {
     return std::find(domain.begin(), domain.end(), cpu) != domain.end();
@@ -31,7 +31,7 @@ int label_of(const std::vector<int>& domain, const std::vector<int>& cpus) {
   return has_all && !domain.empty() ? *std::min_element(domain.begin(), domain.end()) : CpuDomains::unknown;
 }
 
-/// The NUMA domain of a processor, by the number of the processor; empty if the kernel knows of none.
+/// Returns the name of a processor's NUMA domain, such as node0; empty if the kernel knows of none.
 std::string name_of_numa(const std::string& cpu_folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(cpu_folder, error)) {
@@ -44,7 +44,7 @@ std::string name_of_numa(const std::string& cpu_folder) {
   return {};
 }
 
-/// The processors that share a processor's last cache, whichever level that is.
+/// Returns the processors that share a processor's last cache, whichever level that is.
 std::vector<int> sharers_of_last_cache(const std::string& cpu_folder) {
   constexpr int most_caches = 16;
   std::string sharers;

@@ -22,7 +22,7 @@ bool are_crowded(std::span<const CpuSpan> of_rank) {
                     [](const CpuSpan& span) { return std::tuple(span.first, span.last, span.count); });
   int reached = -1;  // the last processor of the spans so far
   int all = 0;
-  int alike = 0;  // ranks with this very span
+  int alike = 0;  // ranks with the same span so far
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const CpuSpan& span = sorted[i];
     alike = i > 0 && span == sorted[i - 1] ? alike + 1 : 1;

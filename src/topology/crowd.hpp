@@ -9,16 +9,16 @@ namespace stretto {
 struct CpuSpan {
   int first = 0;
   int last = -1;
-  int count = 0;  // 0: not known
+  int count = 0;  // 0: unknown
 
   bool operator==(const CpuSpan&) const = default;
 };
 
-/// The processors on which this thread may run.
+/// Returns the span of the processors on which this thread may run.
 CpuSpan own_cpu_span();
 
-/// Whether ranks that run under one kernel outnumber their processors, as far as the spans tell. True if it
-/// is not known.
+/// Whether the ranks that run under one kernel outnumber their processors, as far as the spans tell. True if
+/// a span is unknown.
 bool are_crowded(std::span<const CpuSpan> of_rank);
 
 }  // namespace stretto

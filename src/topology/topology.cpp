@@ -14,7 +14,7 @@ struct Numbering {
   int count = 0;
 };
 
-/// Numbers the pairs of (part of the level above, label), in the order of the lowest rank.
+/// Numbers the pairs (part of the level above, label) in the order of their lowest ranks.
 Numbering number_labels(const std::vector<int>& above, const std::vector<int>& labels) {
   Numbering result;
   std::unordered_map<std::uint64_t, int> number_of;
@@ -31,7 +31,8 @@ Numbering number_labels(const std::vector<int>& above, const std::vector<int>& l
 }  // namespace
 
 Topology Topology::flat(int ranks) {
-  // As from_labels() would, but in less time: algorithms for nodes are built on the flat topology of nodes.
+  // This does the same as from_labels(), but in less time: algorithms for nodes are built on the flat
+  // topology of nodes.
   std::vector<int> numbers(static_cast<std::size_t>(ranks) + 1);
   std::iota(numbers.begin(), numbers.end(), 0);
   Topology topology;

@@ -10,12 +10,13 @@ namespace stretto {
 /// on all of its ranks. Nodes may have different numbers of ranks (ragged), and ranks may be mapped to them
 /// in any order.
 ///
-/// Nodes are numbered from 0 in the order of their lowest ranks. So are the others, over all nodes.
+/// Nodes are numbered from 0 in the order of their lowest ranks. So are sockets, NUMA domains and caches,
+/// each over all nodes.
 struct Topology {
   std::vector<int> node_of;     // [rank]
   std::vector<int> place_of;    // [rank] place among the ranks of its node
   std::vector<int> by_node;     // all ranks, node by node, ascending on each node
-  std::vector<int> node_begin;  // [node] begin in by_node; one more for the end
+  std::vector<int> node_begin;  // [node] its begin in by_node; one more entry for the end
   std::vector<int> socket_of;   // [rank]
   std::vector<int> numa_of;     // [rank]
   std::vector<int> l3_of;       // [rank] the group that shares a last-level cache
@@ -23,12 +24,12 @@ struct Topology {
   int sockets = 0;
   int numas = 0;
   int l3s = 0;
-  /// Ranks on the fullest and on the emptiest node. They differ if nodes are ragged.
+  /// The numbers of ranks on the fullest and on the emptiest node. They differ if nodes are ragged.
   int max_ppn = 0;
   int min_ppn = 0;
-  /// Ranks on the emptiest last-level cache.
+  /// The number of ranks on the emptiest last-level cache.
   int min_cache = 0;
-  /// Each node holds a run of consecutive ranks.
+  /// Whether each node holds a run of consecutive ranks.
   bool contiguous = true;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(node_of.size()); }
@@ -46,12 +47,12 @@ struct Topology {
     return on_node(node)[static_cast<std::size_t>(place)];
   }
 
-  /// One rank on each node: the view of an algorithm that is not node-aware.
+  /// Makes a topology with one rank on each node. It is the view of an algorithm that is not node-aware.
   static Topology flat(int ranks);
 
-  /// Makes a topology from labels that are equal exactly for the ranks of one node (world ranks of node
-  /// leaders, say). The other labels need only differ within a node. Without them, a node is one socket, and
-  /// a socket one NUMA domain with one last-level cache.
+  /// Makes a topology from labels of the ranks. Labels of nodes (world ranks of node leaders, say) are equal
+  /// exactly for the ranks of one node. The other labels need only differ within a node. Without them, a node
+  /// is one socket, and a socket one NUMA domain with one last-level cache.
   static Topology from_labels(const std::vector<int>& nodes, const std::vector<int>& sockets = {},
                               const std::vector<int>& numas = {}, const std::vector<int>& l3s = {});
 };

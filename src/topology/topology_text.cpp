@@ -36,7 +36,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return words;
 }
 
-/// The part of a place, on a node of `ranks` ranks that is divided into `parts`.
+/// Returns the part to which a place belongs, on a node of `ranks` ranks that is divided into `parts`.
 int part_of(int place, int ranks, long long parts) {
   return static_cast<int>(place * std::min<long long>(parts, ranks) / ranks);
 }
@@ -134,7 +134,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// The content of each line, without comments. A setting holds a file on one line, with semicolons.
+/// Returns the content of each line, without comments. In a variable, a file is on one line, with semicolons.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   for (const auto line : split(text, text.find('\n') == std::string_view::npos ? ';' : '\n')) {
@@ -178,7 +178,7 @@ Topology parse_topology(std::string_view text) {
   const auto lines = lines_of(text);
   if (lines.empty()) fail(text, "it names no node");
   if (lines.size() == 1 && lines[0].find('=') != std::string_view::npos) return Shape(lines[0]).topology();
-  // A line of a file ends with a line break.
+  // Every line of a file ends with a line break, so text without one is no file.
   if (text.find_first_of(";\n") == std::string_view::npos) {
     fail(text, "neither a file that can be read nor a topology such as nodes=8,ppn=4 or map=0,0,1");
   }

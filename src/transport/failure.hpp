@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-/// Returns what failed, and why by errno.
+/// Returns what failed, and the reason that errno gives.
 inline std::string failure(const std::string& what) {
   return what + ": " + std::strerror(errno);
 }

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::chrono::seconds longest_wait{10};
 
-/// A name that is not one of the file system begins with a zero byte, and ends with its length.
+/// The name of a Unix socket outside the file system. It begins with a zero byte, and its length tells where
+/// it ends.
 struct Name {
   explicit Name(std::uint64_t token) {
     std::array<char, 32> text{};
@@ -36,13 +37,13 @@ struct Name {
   socklen_t bytes = 0;
 };
 
-/// Whether the process at the other end, which `other` becomes, is one of this user.
+/// Sets `other` to the process at the other end. Returns whether it belongs to this user.
 bool is_of_this_user(int socket, ucred& other) {
   socklen_t bytes = sizeof(other);
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 && other.uid == geteuid();
 }
 
-// One byte goes with the file: a message must have one.
+// A message that carries a file. It must hold at least one byte, too.
 struct Envelope {
   Envelope() {
     message.msg_iov = &place;
@@ -114,11 +115,11 @@ std::string Handover::give(int file, std::size_t others) {
 
 std::string Handover::exchange(int file, int place, const std::vector<std::uint64_t>& tokens,
                                std::vector<Received>& received) {
-  // Others may read what is in it, and never write.
+  // Others may only read the memory.
   const KeptFile readable(open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_RDONLY | O_CLOEXEC));
   if (readable.number() < 0) return failure("/proc/self/fd");
   received = std::vector<Received>(tokens.size());
-  // A connection is there before its listener looks at it, so nobody waits for one another here.
+  // connect() returns before the listener accepts, so no process waits for another one here.
   std::vector<KeptFile> connections(tokens.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (static_cast<int>(i) == place) continue;

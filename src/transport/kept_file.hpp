@@ -8,12 +8,13 @@
 
 namespace stretto {
 
-/// A file that stays open while the program runs, which may close or replace files that it does not know.
-/// Only for files with an inode of their own: sockets and pipes, but no other descriptors of the kernel.
+/// A file that stays open while the program runs. The program may close or replace files that it does not
+/// know, so number() checks that the file is still this one. Only for files with an inode of their own, such
+/// as sockets and pipes, but not for other descriptors of the kernel.
 class KeptFile {
  public:
   KeptFile() = default;
-  /// Takes the file; a negative number: none.
+  /// Takes over the file; a negative number means that there is none.
   explicit KeptFile(int number) : number_(number) {
     if (number_ >= 0 && fstat(number_, &status_) != 0) number_ = -1;
   }
@@ -29,7 +30,7 @@ class KeptFile {
     if (const int file = number(); file >= 0) ::close(file);
   }
 
-  /// Returns its number, or -1 if that is another file's by now.
+  /// Returns the file's number, or -1 if that number belongs to another file by now.
   [[nodiscard]] int number() const {
     struct stat now {};
     const bool is_it = number_ >= 0 && fstat(number_, &now) == 0 && now.st_dev == status_.st_dev &&

@@ -8,7 +8,7 @@
 //   counts the piece as taken, with release order, when it has read the last byte of it.
 //
 // Each word has one writer, which owns the memory; the reader's mapping of it is read-only. Both sides count
-// by themselves, so nothing is searched, matched or reset: the n-th piece that one writes is the n-th that
+// by themselves, so nothing is searched, matched or reset: the n-th piece that a rank writes is the n-th that
 // the other one reads.
 #pragma once
 
@@ -21,14 +21,14 @@ namespace stretto {
 
 constexpr std::size_t cache_line = 64;
 
-/// What a line says of its piece besides the number.
+/// The description of a line's piece, besides its number.
 struct PieceHead {
   static constexpr std::uint32_t in_line = UINT32_MAX;
-  std::uint32_t offset = in_line;  // of its bytes in the writer's store, or in_line
+  std::uint32_t offset = in_line;  // where its bytes begin in the writer's store
   std::uint32_t bytes = 0;
   static constexpr std::uint32_t most_bytes = (1U << 24) - 1;
-  // Beside the bytes, so that a line keeps 48 bytes for the piece.
-  static constexpr std::uint32_t last = 1U << 24;    // of its message
+  // These flags share a word with the length, so that a line keeps 48 bytes for the piece.
+  static constexpr std::uint32_t last = 1U << 24;    // the last piece of its message
   static constexpr std::uint32_t failed = 1U << 25;  // the writer's call has failed; there are no bytes
 
   [[nodiscard]] std::uint32_t size() const { return bytes & most_bytes; }
@@ -52,11 +52,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct Mailbox {
   static constexpr std::uint32_t lines = 4;
   std::array<Line, lines> line;
-  /// How many of the other one's pieces have been taken.
+  /// The number of the other rank's pieces that have been taken.
   alignas(cache_line) std::atomic<std::uint32_t> taken;
 };
 
-/// Both ends of a pair and lane as one rank counts them. One thread at a time uses it; any may ask
+/// Both ends of a pair and lane as one rank counts them. One thread at a time uses it; any thread may call
 /// has_taken().
 class PairCounts {
  public:
@@ -72,7 +72,8 @@ class PairCounts {
     know_taken(theirs.taken.load(std::memory_order_acquire));
     return knows_taken(number);
   }
-  /// The same as far as this rank knows, without a look at the other one's memory.
+  /// Whether this rank already knows that piece `number` has been taken. Does not read the other rank's
+  /// memory.
   [[nodiscard]] bool knows_taken(std::uint32_t number) const {
     return static_cast<std::int32_t>(known_taken_.load(std::memory_order_acquire) - number) >= 0;
   }
@@ -98,8 +99,8 @@ class PairCounts {
   void take(Mailbox& mine) { mine.taken.store(++read_, std::memory_order_release); }
 
  private:
-  /// Counts wrap, and a value that was read earlier may be told later. (Two threads that tell at once may
-  /// leave the lower value, which is only not the newest.)
+  /// Counts wrap, and a value that was read earlier may come here later. (If two threads set the value at
+  /// once, the lower one may stay. It is still true, only not the newest.)
   void know_taken(std::uint32_t taken) {
     const std::uint32_t known = known_taken_.load(std::memory_order_relaxed);
     if (static_cast<std::int32_t>(taken - known) > 0) known_taken_.store(taken, std::memory_order_release);

@@ -38,9 +38,9 @@ std::string NodeMemory::receive(const std::vector<Owner>& owners) {
 }
 
 std::string NodeMemory::map_all(std::size_t places, const MapOne& map_one) {
-  // What counts for this rank from the beginning: others' mailboxes, and of their stores as much as one
-  // store. Where there are few, no call meets a page that was never read, which takes some microseconds for
-  // each 64 KiB.
+  // This rank touches the other ranks' mailboxes now, and as much of their stores together as one store. On
+  // nodes of few ranks, no call then meets a page that was never read, which takes some microseconds for each
+  // 64 KiB.
   const std::size_t touched =
       shape_.store_offset() + shape_.store_bytes / std::max<std::size_t>(places - 1, 1);
   regions_.resize(places);
@@ -67,7 +67,8 @@ NodeMemory::Piece NodeMemory::reserve(int lane, std::span<const int> to, std::si
     if (!counts(lane, reader).may_write(theirs(lane, reader))) return {};
   }
   if (bytes > Line::room) {
-    // No thread-local memory: it is gone before a program's static objects, which may still call MPI.
+    // Thread-local memory does not serve here: it is gone before a program's static objects, which may still
+    // call MPI.
     std::array<PieceStore::Reader, 16> few;
     std::vector<PieceStore::Reader> many(to.size() > few.size() ? to.size() : 0);
     const std::span readers = many.empty() ? std::span(few).first(to.size()) : std::span(many);
@@ -79,7 +80,8 @@ NodeMemory::Piece NodeMemory::reserve(int lane, std::span<const int> to, std::si
       return {own_.data() + shape_.store_offset() + *offset, bytes, *offset};
     }
   }
-  // A message can always go on by its lines, whoever holds the room: no call waits for another one's readers.
+  // A message can always go on through lines, even if other calls hold all room of the store. So no call
+  // waits for the readers of another call.
   Line& first = counts(lane, to.front()).next_line(mine(lane, to.front()));
   return {first.data.data(), std::min(bytes, Line::room), PieceHead::in_line};
 }
@@ -106,7 +108,7 @@ NodeMemory::Arrival NodeMemory::look(int lane, int from) {
   Arrival arrival{
       .data = line->data.data(), .bytes = bytes, .is_last = head.is_last(), .has_failed = head.has_failed()};
   const bool is_in_line = head.offset == PieceHead::in_line;
-  // What another process wrote is not believed.
+  // Values that another process wrote are not trusted.
   if (is_in_line ? bytes > Line::room
                  : bytes > shape_.store_bytes || head.offset > shape_.store_bytes - bytes) {
     return {.data = line->data.data(), .bytes = 0, .is_last = true, .has_failed = true};

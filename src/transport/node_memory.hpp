@@ -22,45 +22,46 @@ namespace stretto {
 /// and lane arrive in the order in which they were sent.
 class NodeMemory {
  public:
-  /// Where a rank of the node has its memory.
+  /// Identifies the memory of a rank of the node.
   struct Owner {
     int pid = 0;
     int file = -1;
     std::uint64_t token = 0;
   };
 
-  /// Begins to make this rank's memory. If it cannot, make() tells why.
+  /// Begins to make this rank's memory. If that fails, make() returns the reason.
   void open() { own_.open_file(); }
-  /// The number of its file, which the others need; -1: none.
+  /// The number of the memory's file, which the other ranks need; -1 if there is none.
   [[nodiscard]] int file() const { return own_.file(); }
-  /// Makes it, as that of place `place`. Returns one line with the reason if it cannot, or an empty one; as
-  /// the next one does.
+  /// Makes the memory of this rank, which is at place `place`. Returns one line with the reason if it fails,
+  /// or an empty string; so do map(), offer() and receive().
   std::string make(const RegionShape& shape, int place, std::uint64_t token);
-  /// Maps the memory of the others, [place].
+  /// Maps the memory of the other ranks. `owners` is indexed by place.
   std::string map(const std::vector<Owner>& owners);
-  /// In place of map(), where processes cannot open each other's files: offer(), and when all have offered
-  /// their memory, receive().
+  /// These two replace map() where processes cannot open each other's files: first offer(), then receive()
+  /// when all ranks have offered their memory.
   std::string offer(std::uint64_t token) { return handover_.listen(token); }
   std::string receive(const std::vector<Owner>& owners);
-  /// To be called when all of the node have mapped it.
+  /// To be called when all ranks of the node have mapped the memory.
   void close_files() { own_.close_file(); }
 
-  /// Whether the process of a place has ended. What it wrote before is there then.
+  /// Whether the process of a place has ended. If so, everything that it wrote is there.
   [[nodiscard]] bool has_ended(int place) const { return process(place).has_ended(); }
   [[nodiscard]] const PeerProcess& process(int place) const {
     return processes_[static_cast<std::size_t>(place)];
   }
 
-  /// Frees everything. No call may use it then.
+  /// Frees everything. No call may use the memory then.
   void close() { *this = NodeMemory(); }
 
-  /// Memory for a piece of at most `bytes` bytes. Less may be free, but never nothing if a line is.
+  /// Memory for a piece of at most as many bytes as were asked for. It may have fewer, but it has some
+  /// whenever a line is free.
   struct Piece {
-    std::byte* data = nullptr;  // nullptr: the other one must take an earlier piece first
+    std::byte* data = nullptr;  // nullptr: a reader must take an earlier piece first
     std::size_t bytes = 0;
     std::uint32_t offset = PieceHead::in_line;
   };
-  /// What this rank needs of a pair and lane, for code that writes and reads lines itself.
+  /// This rank's end of a pair and lane, for code that writes and reads lines itself.
   struct End {
     PairCounts* counts = nullptr;
     Mailbox* mine = nullptr;
@@ -70,9 +71,10 @@ class NodeMemory {
     return {&counts(lane, other), &mine(lane, other), &theirs(lane, other)};
   }
 
-  /// A piece that all of `to` read lies in the store once.
+  /// Returns memory for a piece. The store holds the piece once, even if several ranks of `to` read it.
   Piece reserve(int lane, std::span<const int> to, std::size_t bytes);
-  /// Shows the piece that was reserved last for this lane and these places. `flags`: of PieceHead.
+  /// Shows the readers the piece that was reserved last for this lane and these places. `flags` are those of
+  /// PieceHead.
   void publish(int lane, std::span<const int> to, const Piece& piece, std::size_t bytes, std::uint32_t flags);
 
   struct Arrival {
@@ -82,7 +84,7 @@ class NodeMemory {
     bool has_failed = false;
   };
   Arrival look(int lane, int from);
-  /// To be called when what look() showed has been read.
+  /// To be called when the piece that look() returned has been read.
   void take(int lane, int from);
 
  private:
@@ -99,7 +101,7 @@ class NodeMemory {
   Region own_;
   Handover handover_;
   std::vector<Region> regions_;         // [place] none at this rank's own
-  std::vector<PeerProcess> processes_;  // [place] the same
+  std::vector<PeerProcess> processes_;  // [place] likewise
   std::vector<PairCounts> counts_;      // [lane][place]
   std::unique_ptr<PieceStore> store_;
 };

@@ -12,7 +12,7 @@
 namespace stretto {
 namespace {
 
-/// Whether a process that still has its number is only waiting to be buried by its parent.
+/// Whether a process has ended and still has its number only because its parent has not waited for it.
 bool is_zombie(int pid) {
   std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
   if (file == nullptr) return false;
@@ -20,7 +20,7 @@ bool is_zombie(int pid) {
   const std::size_t length = std::fread(text.data(), 1, text.size() - 1, file);
   static_cast<void>(std::fclose(file));
   text.at(length) = '\0';
-  // The name of the program, in parentheses, may have any letters.
+  // The program's name, in parentheses, may contain any characters.
   const char* rest = std::strrchr(text.data(), ')');
   if (rest == nullptr || std::strlen(rest) < 3) return false;
   const char state = rest[2];
@@ -39,7 +39,7 @@ bool is_zombie(int pid) {
 
 bool PeerProcess::has_ended() const {
   if (pid_ == 0) return false;
-  // A kernel that has given the number of the process to another one only keeps this from being noticed.
+  // If the kernel has given the number to another process, the end of this one just goes unnoticed.
   if (kill(pid_, 0) != 0) return errno == ESRCH;
   return is_zombie(pid_);
 }

@@ -23,7 +23,7 @@ void PieceStore::pop_front() {
   pieces_.pop_front();
 }
 
-/// Leaves the next piece where it is, and goes on behind it.
+/// Leaves the next piece where it is, and continues behind it.
 void PieceStore::skip_front() {
   const Piece piece = pieces_.front();
   for (std::size_t i = 0; i < piece.readers; ++i) {
@@ -41,10 +41,10 @@ std::optional<std::uint32_t> PieceStore::take(std::size_t bytes, std::span<const
   const std::size_t rounded = (bytes + step - 1) / step * step;
   const std::lock_guard guard(lock_);
   if (rounded > room_) return std::nullopt;
-  // Two at most for each that comes: so few are kept, and no call takes long.
+  // At most two pieces are freed for each new one: so few pieces are kept, and no call takes long.
   for (int i = 0; i < 2 && !pieces_.empty() && is_front_known_to_be_free(); ++i) pop_front();
   const auto size = static_cast<std::uint32_t>(rounded);
-  // Once around, and on to where it began: then everything has been looked at.
+  // The search goes once around and on to where it began. Then it has looked at everything.
   const std::size_t most_steps = pieces_.size() + 2;
   for (std::size_t i = 0; i < most_steps; ++i) {
     if (next_ + size > room_) {

@@ -12,19 +12,19 @@
 
 namespace stretto {
 
-/// Where the pieces of a rank wait until their readers have taken them. Thread-safe.
+/// The memory in which the pieces of a rank wait until their readers have taken them. Thread-safe.
 ///
-/// Pieces are laid one behind the other, from the beginning again at the end, so that each byte is written
-/// again as late as possible: there is more room than one core's second-level cache. A core that writes a
-/// line which another one still has in such a cache must wait for that one to give it up. On a Zen 4, copies
-/// into four slots of 32 KiB by turns went at 2 to 9 GB/s, and into 64, which both cores have long lost to
-/// the cache that they share, at 38.
+/// Pieces are laid one behind the other, and start again at the beginning when they reach the end. So each
+/// byte is overwritten as late as possible, and the room exceeds one core's second-level cache. A core that
+/// writes a line which another core still has in such a cache must wait for that core to give it up. On a Zen
+/// 4, copies into four slots of 32 KiB in turn ran at 2 to 9 GB/s; copies into 64 slots, which both cores
+/// have long lost to the cache that they share, ran at 38 GB/s.
 class PieceStore {
  public:
   explicit PieceStore(std::size_t bytes) : room_(static_cast<std::uint32_t>(bytes)) {}
 
-  /// Who reads a piece: it is piece `number` of `pair`, and the reader counts in `theirs`. Both must outlive
-  /// the store.
+  /// A reader of a piece. The piece has the number `number` in `pair`, and the reader counts in `theirs`.
+  /// Both must outlive the store.
   struct Reader {
     PairCounts* pair = nullptr;
     const Mailbox* theirs = nullptr;
@@ -34,7 +34,7 @@ class PieceStore {
     [[nodiscard]] bool has_taken() const { return pair->has_taken(*theirs, number); }
   };
 
-  /// Returns the offset of room for so many bytes, or nothing if there is none. The room is free again when
+  /// Returns the offset of room for `bytes` bytes, or nothing if there is none. The room is free again when
   /// all readers have taken the piece.
   std::optional<std::uint32_t> take(std::size_t bytes, std::span<const Reader> readers);
 
@@ -52,8 +52,8 @@ class PieceStore {
   SpinLock lock_;
   std::uint32_t room_;
   std::uint32_t next_ = 0;      // where the next piece begins
-  std::deque<Piece> pieces_;    // as they lie from `next_` on, once around
-  std::deque<Reader> readers_;  // of the pieces, in the same order
+  std::deque<Piece> pieces_;    // in the order in which they lie from `next_` on
+  std::deque<Reader> readers_;  // those of all pieces, in the same order
 };
 
 }  // namespace stretto

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/// At the beginning of a region.
+/// The beginning of a region.
 struct Header {
   std::uint64_t token;
 };
@@ -40,8 +40,8 @@ RegionShape RegionShape::make(int ranks, std::size_t store_bytes) {
   return shape;
 }
 
-/// More than the second-level cache of a core, as PieceStore wants, and no more than 64 MiB on a node as long
-/// as that leaves each rank enough.
+/// Returns more than the second-level cache of a core, as PieceStore wants, unless the stores of a node would
+/// exceed 64 MiB. Each rank gets at least 512 KiB.
 std::size_t RegionShape::usual_store_bytes(int ranks) {
   constexpr std::size_t of_node = std::size_t{64} << 20;
   constexpr std::size_t most = std::size_t{2560} << 10;
@@ -78,7 +78,7 @@ void Region::close_file() {
   file_ = -1;
 }
 
-/// A child by fork gets no mapping: its parent's messages are not its own.
+/// A child made by fork gets no mapping: its parent's messages are not for it.
 std::string Region::map_here(int file, int protection, int flags) {
   void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | flags, file, 0);
   if (memory == MAP_FAILED) return failure("mmap");
@@ -106,8 +106,9 @@ std::string Region::make(std::size_t bytes, std::uint64_t token) {
   // Past this limit, the kernel would end the process.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) return no_room + ": ulimit -f";
-  // Unlike ftruncate, it reserves the memory: where there is too little, this fails, and no later access.
-  // An interrupted call has reserved nothing, and a program's timer may come again before the next one ends.
+  // Unlike ftruncate, posix_fallocate reserves the memory: if there is too little, it fails, and no later
+  // access does. A call that a signal interrupts has reserved nothing, and a timer of the program may come
+  // again before the next call ends.
   {
     const SignalsBlocked blocked;
     do {
@@ -125,7 +126,7 @@ std::string Region::map(int pid, int file, std::size_t bytes, std::uint64_t toke
   // The kernel lets processes of one user open each other's files here. Opened for reading, the memory cannot
   // be mapped for writing, now or later.
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(file);
-  // What has that number there may be another file by now: a pipe, a terminal.
+  // By now, another file may have that number there, such as a pipe or a terminal.
   const KeptFile file_here(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   return file_here.number() < 0 ? failure(path) : map(path, file_here.number(), bytes, token, mapped);
 }

@@ -10,13 +10,14 @@
 
 namespace stretto {
 
-/// How the memory of one rank is laid out. The same on all ranks of a node.
+/// The layout of the memory of one rank. It is the same on all ranks of a node.
 struct RegionShape {
   int ranks = 0;                // of the node
-  int lanes = 0;                // pairs have one mailbox in each
+  int lanes = 0;                // each pair has one mailbox in each lane
   std::size_t store_bytes = 0;  // for pieces that do not fit into a line
 
-  /// Returns the shape for a node of so many ranks: mailboxes take some 256 KiB, the store `store_bytes`.
+  /// Returns the shape for a node of `ranks` ranks. Mailboxes take some 256 KiB, the store takes
+  /// `store_bytes`.
   static RegionShape make(int ranks, std::size_t store_bytes);
   /// Returns the bytes of a rank's store if no setting says otherwise.
   static std::size_t usual_store_bytes(int ranks);
@@ -26,8 +27,8 @@ struct RegionShape {
   [[nodiscard]] std::size_t bytes() const { return store_offset() + store_bytes; }
 };
 
-/// Memory without a name, which its owner writes and others read. It is gone with the last process that has
-/// it, however that ends.
+/// Memory without a name, which its owner writes and others read. It is gone when the last process that has
+/// it ends, in whatever way.
 class Region {
  public:
   Region() = default;
@@ -40,23 +41,23 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
-  /// Opens a file for a region of this process: others may be told of it before its size is known. If it
-  /// cannot, make() tells why.
+  /// Opens a file for a region of this process. Others may be told its number before its size is known. If
+  /// this fails, make() returns the reason.
   void open_file();
-  /// Makes the region, all of it reserved, so that no access fails later. Returns one line with the reason if
-  /// it cannot, or an empty one; as the next one does.
+  /// Makes the region and reserves all of its memory, so that no access fails later. Returns one line with
+  /// the reason if it fails, or an empty string; so does map().
   std::string make(std::size_t bytes, std::uint64_t token);
   /// Maps the region that process `pid` has as `file`, for reading only, and checks its token. Its pages
-  /// count for this process from when it first reads them.
+  /// count as this process's memory from when the process first reads them.
   static std::string map(int pid, int file, std::size_t bytes, std::uint64_t token, Region& mapped);
-  /// Maps it where this process has the file itself. `name` is for errors.
+  /// Maps a region whose file this process has itself. `name` is for errors.
   static std::string map(const std::string& name, int file, std::size_t bytes, std::uint64_t token,
                          Region& mapped);
-  /// Reads its first bytes now, so that no later access is the first one.
+  /// Reads the first `bytes` bytes now, so that no later access is the first one.
   void touch(std::size_t bytes) const;
 
   [[nodiscard]] std::byte* data() const { return data_; }
-  /// The number of its file in this process, by which others find it; -1 after close_file().
+  /// The number of the region's file in this process, by which others find it; -1 after close_file().
   [[nodiscard]] int file() const { return file_; }
   /// To be called when all others have mapped it.
   void close_file();

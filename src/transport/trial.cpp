@@ -21,7 +21,7 @@ namespace {
 constexpr int most_seconds = 10;
 constexpr int lane = 0;
 
-/// One of the two processes. Its methods return what has failed, or an empty text.
+/// One of the two processes. Its methods return the reason if something fails, or an empty string.
 class Partner {
  public:
   Partner(int place, int socket) : place_(place), socket_(socket) {
@@ -51,7 +51,7 @@ class Partner {
 
   template <typename Value>
   std::string swap(const Value& own, Value& others) const {
-    // A partner that has failed says why by itself.
+    // A partner that has failed reports the reason itself.
     constexpr const char* what = "the other process of the trial";
     if (::send(socket_, &own, sizeof own, MSG_NOSIGNAL) != sizeof own) return failure(what);
     const ssize_t bytes = recv(socket_, &others, sizeof others, MSG_WAITALL);
@@ -59,7 +59,7 @@ class Partner {
     return bytes == sizeof others ? "" : std::string(what) + " has ended";
   }
 
-  /// More than the lines hold, so that pieces lie in the store.
+  /// Exchanges more than the lines hold, so that pieces lie in the store.
   std::string exchange() {
     constexpr std::size_t total = 100'000;
     constexpr std::size_t most_of_piece = 4096;
@@ -145,13 +145,13 @@ std::string try_node_memory(int ranks, std::size_t store_bytes) {
   const std::size_t bytes = RegionShape::make(ranks, store_bytes).bytes();
   const auto token = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   Pair between;
-  std::array<Pair, 2> reports;  // of each process to this one
+  std::array<Pair, 2> reports;  // from each process to this one
   if (!between.is_open || !reports[0].is_open || !reports[1].is_open) return failure("socketpair");
   std::array<pid_t, 2> children{};
   for (std::size_t place = 0; place < children.size(); ++place) {
     children.at(place) = fork();
     if (children.at(place) != 0) continue;
-    // The end of one process must show at the other end of its sockets.
+    // The end of a process must show at the other ends of its sockets, so no other process may hold its ends.
     between.close_end(1 - place);
     const int report = reports.at(place).end[1];
     reports.at(1 - place).close_end(1);
@@ -173,7 +173,7 @@ std::string try_node_memory(int ranks, std::size_t store_bytes) {
     if (const std::string ending = ending_of(children.at(place), bytes); !ending.empty())
       errors.at(place) = ending;
   }
-  // Of two reasons, that one counts which is not the other one's end.
+  // If both give a reason, the one counts that is not just the end of the other process.
   const bool first_follows = errors[0].empty() || errors[0].starts_with("the other process");
   return errors.at(first_follows && !errors[1].empty() ? 1 : 0);
 }

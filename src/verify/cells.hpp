@@ -35,7 +35,8 @@ class Cells {
     return true;
   }
 
-  /// The block whose size the `index`-th block of a slice has. All blocks of an alltoall have one size.
+  /// Returns the block whose size the `index`-th block of a slice has. All blocks of an alltoall have one
+  /// size.
   [[nodiscard]] int shape(const Slice& slice, int index) const {
     if (is_alltoall(problem_.collective)) return 0;
     const int block = slice.block(index);

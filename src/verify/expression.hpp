@@ -29,7 +29,7 @@ class Expressions {
 
   /// The contribution of `rank` to `block`.
   Id contribution(int rank, int block);
-  /// left op right. Both must be of one block.
+  /// left op right. Both must belong to the same block.
   Id combine(Id left, Id right);
 
   [[nodiscard]] const Node& operator[](Id id) const { return nodes_[static_cast<std::size_t>(id)]; }

@@ -114,7 +114,7 @@ class ConflictFinder {
     return false;
   }
 
-  /// Whether a write to one may destroy the other, though they are different blocks.
+  /// Whether a write to one slice may destroy the other, though they are different blocks.
   [[nodiscard]] bool destroys(const Slice& write, const Slice& other) const {
     return cells_.output_destroys_input() && write.buffer == Buffer::output && other.buffer == Buffer::input;
   }

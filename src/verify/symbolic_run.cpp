@@ -14,7 +14,7 @@ std::uint64_t channel_key(int from, int to) {
          static_cast<std::uint32_t>(to);
 }
 
-/// The channel that a message takes: from its sender to its receiver.
+/// Returns the channel that a message takes: from its sender to its receiver.
 std::uint64_t channel_of(int rank, const Action& action) {
   return action.kind == Kind::send ? channel_key(rank, action.peer) : channel_key(action.peer, rank);
 }
@@ -187,7 +187,7 @@ void SymbolicRun::post(int rank, const Action& action) {
   finish_message(rank, partner.rank);
 }
 
-/// A message tells of all whose beginning its sender has heard of before it.
+/// A message tells its receiver of all ranks of whose beginning its sender had heard before the round.
 void SymbolicRun::learn(int from, int to) {
   if (problem_.collective != Collective::barrier) return;
   const std::vector<bool>& told = ranks_[static_cast<std::size_t>(from)].known;

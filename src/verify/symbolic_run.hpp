@@ -23,29 +23,30 @@ class SymbolicRun {
 
   /// The value of the first block of a slice on a rank.
   [[nodiscard]] Expressions::Id value(int rank, const Slice& slice) const;
-  /// Messages on the longest chain in which each one waits for the one before.
+  /// The number of messages on the longest chain in which each one waits for the one before.
   [[nodiscard]] int depth() const;
   [[nodiscard]] const Expressions& expressions() const { return expressions_; }
   /// The contribution of a rank to a block.
   [[nodiscard]] Expressions::Id contribution(int rank, int block) const;
-  /// The expression of the fixed tree over the contributions of the first ranks to a block.
+  /// Returns the expression of the fixed tree over the contributions of the first `ranks` ranks to a block.
   Expressions::Id fixed_tree(int block, int ranks);
-  /// Of a barrier: the lowest rank of whose beginning this one has not heard; the number of ranks if it has
-  /// of all.
+  /// For a barrier: returns the lowest rank of whose beginning this one has not heard; the number of ranks if
+  /// it has heard of all.
   [[nodiscard]] int first_unknown(int rank) const;
-  /// Whether a message was not one block of a private length on its way from the rank that has it to the one
-  /// that wants it.
+  /// Whether some message was anything but one block of a private length on its way from the rank that has it
+  /// to the one that wants it.
   [[nodiscard]] bool relays() const { return relays_; }
 
  private:
   struct Rank {
     int round = 0;
-    int begin = 0;               // of the round: messages that come one after the other before it
-    int end = 0;                 // of the round, as far as its messages have arrived
-    std::size_t unfinished = 0;  // actions of the round
+    int begin = 0;               // of the round: the longest chain of messages before it
+    int end = 0;                 // the same after those of its messages that have arrived
+    std::size_t unfinished = 0;  // actions of the round that have not ended
     std::vector<Expressions::Id> memory;
     std::vector<bool> is_written;  // [cell] if lengths are private
-    // Of a barrier: [rank] of whose beginning it had heard when the round began, and has by now.
+    // For a barrier: [rank] whether this rank had heard of that one's beginning when the round began, and has
+    // by now.
     std::vector<bool> known;
     std::vector<bool> will_know;
   };
@@ -70,7 +71,7 @@ class SymbolicRun {
   void finish_message(int one, int other);
   void finish_one(int rank);
   Expressions::Id combine(const Posted& where, Expressions::Id left, Expressions::Id right);
-  /// A message of the rank's current round that has no partner yet; nullptr if there is none.
+  /// Returns a message of the rank's current round that has no partner yet; nullptr if there is none.
   [[nodiscard]] const Action* find_waiting(int rank) const;
   [[nodiscard]] std::string describe_deadlock() const;
   [[nodiscard]] std::string text_of(const Posted& one) const;
@@ -86,7 +87,7 @@ class SymbolicRun {
   std::vector<Cells> cells_;
   std::vector<std::vector<Expressions::Id>> contributions_;  // [rank][block]; undefined if it has none
   std::vector<Rank> ranks_;
-  std::unordered_map<std::uint64_t, Channel> channels_;  // none is empty: there are p log2(p) in all
+  std::unordered_map<std::uint64_t, Channel> channels_;  // empty ones are removed: there are p log2(p) in all
   std::vector<int> ready_;                               // ranks whose round has ended
   Expressions expressions_;
   bool relays_ = false;

@@ -53,7 +53,7 @@ class Results {
     }
   }
 
-  /// How many ranks contribute to a result: the lowest ones.
+  /// Returns how many ranks contribute to a result. They are the lowest ones.
   [[nodiscard]] int contributors(int rank) const {
     if (problem_.collective == Collective::scan) return rank + 1;
     return problem_.collective == Collective::exscan ? rank : ranks_;
@@ -85,7 +85,7 @@ class Results {
     }
   }
 
-  /// The lowest rank whose contribution an expression lacks; the number of ranks if it has all.
+  /// Returns the lowest rank whose contribution an expression lacks; the number of ranks if it has all.
   [[nodiscard]] int first_missing(Expressions::Id id) const {
     std::vector<bool> found(static_cast<std::size_t>(ranks_) + 1);
     for (const int rank : run_.expressions().ranks_in(id)) found[static_cast<std::size_t>(rank)] = true;
@@ -220,13 +220,13 @@ std::string find_untruth(const Recipe& recipe, const Topology& topology, int roo
   return {};
 }
 
-/// What the proof keeps of one rank, in bytes.
+/// Returns how much the proof keeps of one rank, in bytes.
 std::size_t kept_of(const Schedule& schedule, Collective collective) {
   constexpr std::size_t of_any_rank = 512;
   // Each block of the input and the output has a value, and one that the rank brings.
   std::size_t of_block = 3 * sizeof(Expressions::Id);
   if (is_reduction(collective)) of_block += 2 * sizeof(Expressions::Node);
-  // Of a barrier: whom it has heard of, before the round and now.
+  // For a barrier: the ranks of which it has heard, before the round and now.
   const auto ranks = static_cast<std::size_t>(schedule.ranks());
   const std::size_t known = collective == Collective::barrier ? ranks / 4 : 0;
   return of_any_rank + known + static_cast<std::size_t>(schedule.blocks()) * of_block +
@@ -244,7 +244,8 @@ std::vector<Schedule> build_all(const Recipe& recipe, const Topology& topology, 
         " ranks: the proof carries out the schedules of all of them, which takes more "
         "than 3 GiB; prove it on fewer nodes of as many ranks");
   };
-  // A few ranks tell, before all are built. They are spread, since a root may have a message for each.
+  // A few ranks show whether it would, before all are built. They are spread, since a root may have a message
+  // for each rank.
   constexpr std::int64_t sampled = 16;
   double sum = 0;
   for (std::int64_t i = 0; ranks > 1024 && i < sampled; ++i) {

@@ -26,7 +26,7 @@ struct Traffic {
   std::int64_t blocks = 0;
 };
 
-/// What the symbolic execution of all schedules of a collective found.
+/// The findings of the symbolic execution of all schedules of a collective.
 struct Proof {
   /// One line that says what is wrong and where; empty if the proof holds.
   std::string error;
@@ -34,16 +34,16 @@ struct Proof {
   bool keeps_order = true;
   /// Every result is the expression of the fixed tree.
   bool has_fixed_tree = true;
-  /// Some block of a private length takes another way than straight from its rank to the one that wants it.
+  /// Some block of a private length does not go straight from the rank that has it to the one that wants it.
   bool relays = false;
-  int blocks = 1;  // that the message is cut into
-  int rounds = 0;  // that hold a message, of the busiest rank
+  int blocks = 1;  // into which the message is cut
+  int rounds = 0;  // those of the busiest rank that hold a message
   int depth = 0;   // messages on the longest chain in which each one waits for the one before
-  // What the busiest rank sends. The figures may be of different ranks:
+  // The traffic that the busiest rank sends. The figures may be of different ranks.
   Traffic between_nodes;
   Traffic within_node;
   std::int64_t messages = 0;
-  // What crosses the link of the busiest node, in the busier direction:
+  // The traffic that crosses the link of the busiest node, in the busier direction.
   Traffic link;
 
   [[nodiscard]] bool holds() const { return error.empty(); }
@@ -60,15 +60,13 @@ struct Proof {
 ///   written, the input is not written unless it is the output, and operands are the result or do not overlap
 ///   it.
 /// - Where only the two ends of a block's way know its length, no block of the output or of scratch is
-/// written
-///   twice: so each has one length, which the same schedule can bring, walked with lengths in place of data.
+///   written twice. So each has one length, and the same schedule can move the lengths, in place of data.
 /// - Every result is there. Reductions hold every contribution exactly once, in the same expression on all
-/// ranks
-///   that get it; other results are the data of the rank that has them.
+///   ranks that get it; other results are the data of the rank that has them.
 Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology);
 
 /// Builds the schedules, proves them in both placements, and checks what the registry says of the recipe.
-/// Throws std::invalid_argument, soon, if that would take more than some 3 GiB.
+/// Throws std::invalid_argument early if that would take more than about 3 GiB.
 Proof verify(const Recipe& recipe, const Topology& topology, int root = 0);
 
 }  // namespace stretto

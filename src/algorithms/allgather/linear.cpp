@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear: every rank sends its block to all others at once. One round of p-1 messages of one block. No
-// message waits for another one, which suits few ranks and small blocks. Ranks begin with the next rank, so
-// that not all send to the same one first. A rank's own block is copied last: in place, it is sent from
-// there.
+// message waits for another one, so this suits few ranks and small blocks. Ranks begin with the next rank, so
+// that not all send to the same one first. A rank's own block is copied last, since in place it is sent from
+// the output.
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

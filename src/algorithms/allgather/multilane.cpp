@@ -8,7 +8,7 @@
 // the node in the next round, while further blocks arrive; in the first round a rank sends its own block. N
 // rounds on N nodes. A node of m ranks receives p-m blocks, each once, and sends its m blocks to each other
 // node. Inside a node, a rank sends about p/m blocks to each of the m-1 others. A rank's own block is copied
-// last: in place, it is sent from there.
+// last, since in place it is sent from the output.
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

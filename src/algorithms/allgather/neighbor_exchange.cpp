@@ -6,8 +6,8 @@
 //
 // After the first swap, the lower rank of pair q receives the pairs q-1, q+1, q-2, q+2, …, and the upper one
 // q+1, q-1, q+2, q-2, …. If p is odd, the last rank is a pair by itself and plays both parts: it swaps with
-// both neighbours when pairs meet, and idles when the ranks of a pair meet. (This is ours; Chen et al. use
-// another algorithm then.)
+// both neighbours when pairs meet, and idles when the ranks of a pair meet. (This addition is ours; Chen et
+// al. use another algorithm then.)
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

@@ -2,7 +2,7 @@
 // Ring: the second half of the ring allreduce (RNG in Table 1 of the pipelined paper). Every block starts at
 // its owner and moves on by one place in each round. p-1 rounds of one block, the fewest bytes possible, for
 // any p. The ring goes from node to node, so each block crosses each node's link once, however ranks are
-// mapped. A rank's own block is copied last: in place, it is sent from there.
+// mapped. A rank's own block is copied last, since in place it is sent from the output.
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

@@ -38,7 +38,7 @@ bool swing_keeps_order(const Task& task);
 std::string_view weighted_unsupported(const Task& task);
 Schedule pre_reduced_ring(const Task& task, int rank);
 bool pre_reduced_ring_keeps_order(const Task& task);
-// Of cache_leaders and cache_lanes:
+// Predicates of cache_leaders and cache_lanes.
 bool by_cache_keeps_order(const Task& task);
 bool by_cache_has_fixed_tree(const Task& task);
 std::string_view cache_leaders_unsupported(const Task& task);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allreduces by last-level cache, for nodes with many ranks. A line of memory takes several times as long
 // between two caches as inside one, and a rank that waits for all others waits for p-1 lines. So the ranks of
-// a cache (cache_groups.hpp) come first, each group in one round, as in `two_shot`. Then there is any
-// allreduce among groups, and the groups' ranks get the result in one round.
+// a cache (cache_groups.hpp) come first, each group in one round, as in `two_shot`. Then any allreduce runs
+// among the groups, and the groups' ranks get the result in one round.
 //
 // Cache leaders: the first rank of a group reduces the whole message, and joins the allreduce among the
-// groups. Three waits, if that is one shot: for short messages.
+// groups. If that is one shot, there are three waits, which suits short messages.
 //
 // Cache lanes: the message is cut into L lanes (L = the ranks of the smallest group). Rank l of each group
 // reduces lane l, and L allreduces among the groups run side by side. So each byte crosses from cache to

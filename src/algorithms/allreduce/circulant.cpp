@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reduce-scatter by a circulant graph (algorithms/circulant.hpp), then Bruck's allgather. 2 ⌈log2 p⌉ rounds
-// and 2(p-1)/p of the message, the fewest of both for any p. `rabenseifner` has as many where p is a power of
-// two only.
+// and 2(p-1)/p of the message, the fewest possible for any p. `rabenseifner` takes as few only if p is a
+// power of two.
 #include "algorithms/circulant.hpp"
 
 #include "algorithms/allgather/allgather.hpp"

@@ -6,8 +6,8 @@
 // brings every rank the same whole message, so it is a broadcast.
 //
 // 2 ceil(log2 p) rounds. Rank 0 receives p-1 messages, sends log2(p), does all the arithmetic and has scratch
-// for p messages; any other rank has scratch for the messages that it passes on. So it suits tiny messages
-// only, and operations that take longer than the start-up of a message: no rank computes on the way.
+// for p messages; any other rank has scratch for the messages that it passes on. No rank computes on the way.
+// So it suits only tiny messages, and operations that take longer than the start-up of a message.
 //
 // Rank 0 has every contribution separately, so it can compute the fixed tree for any p.
 #include <algorithm>

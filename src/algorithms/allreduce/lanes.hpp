@@ -10,14 +10,14 @@
 
 namespace stretto::allreduce {
 
-/// A group of ranks (of a node, of a cache, of all) that cuts the message into lanes, seen from one of them.
-/// The rank at place l of the group owns lane l, if there is one and it is not empty.
+/// A group of ranks (those of a node, of a cache, or all) that cuts the message into lanes, seen from one of
+/// them. The rank at place l of the group owns lane l, if there is one and it is not empty.
 struct Lanes {
   std::span<const int> ranks;  // [place]
   int me;                      // the place of this rank
   std::vector<int> begins;     // [lane] its first block; one more for the end
 
-  /// The borders of so many lanes of so many blocks each.
+  /// Returns the borders of `count` lanes of `blocks` blocks each.
   static std::vector<int> alike(int count, int blocks);
 
   [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }

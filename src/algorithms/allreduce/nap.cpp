@@ -59,7 +59,7 @@ struct Step {
   }
 };
 
-/// The number of subgroups that leaves the fewest steps.
+/// Returns the number of subgroups that leaves the fewest steps.
 int groups_of(int nodes, int base) {
   int most = 1;  // nodes of a subgroup: the highest power of the base that leaves two subgroups
   int steps = 1;
@@ -73,7 +73,7 @@ int groups_of(int nodes, int base) {
   return fits ? std::max(equal, fewest) : fewest;
 }
 
-/// The steps in which a node takes part, the last one first.
+/// Returns the steps in which a node takes part, the last one first.
 std::vector<Step> steps_of(int node, int nodes, int base) {
   std::vector<Step> steps;
   int first = 0;

@@ -12,7 +12,7 @@
 //
 // The late rank's contribution is added last, so rank order is kept if it is the first or the last rank.
 //
-// Source: the notion is that of Proficz 2018 ("Improving all-reduce collective operations for imbalanced
+// Source: the idea is that of Proficz 2018 ("Improving all-reduce collective operations for imbalanced
 // process arrival patterns"); the schedule is ours.
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,8 @@
 namespace stretto::allreduce {
 namespace {
 
-/// The blocks of each owner: many, so that the first and the last ones pass quickly.
+/// Returns the number of blocks of each owner. There are many, so that the first and the last ones pass
+/// quickly.
 int blocks_of_owner(int owners) {
   return std::clamp(4096 / owners, 2, 32);
 }
@@ -72,7 +73,8 @@ class Steps {
     const int q = prompt_.size();
     return {buffer, step % q * blocks_ + step / q, 1};
   }
-  /// In step t, the rank at place l receives what has been on its way for so many steps, and l+1 sends it.
+  /// Returns for how many steps each block has been on its way that the rank at place l receives in step t.
+  /// The rank at l+1 sends it.
   [[nodiscard]] std::vector<int> ways(int step, int place) const {
     const int q = prompt_.size();
     std::vector<int> all;

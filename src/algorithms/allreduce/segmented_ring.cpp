@@ -36,7 +36,7 @@ class Segments {
   }
 
   [[nodiscard]] int count() const { return each_ * p_; }
-  /// Segments that end at each place.
+  /// The number of segments that end at each place.
   [[nodiscard]] int each() const { return each_; }
   [[nodiscard]] int start(int segment) const { return (2 * (segment % p_) + segment / p_) % p_; }
   [[nodiscard]] int block(int segment) const {

@@ -3,8 +3,8 @@
 // owner reduces its block, and sends the result to all others, all at once. Two rounds of p-1 messages, and
 // 2(p-1)/p of the message, the least for any p.
 //
-// It is for ranks that share memory. There a round costs one wait, however many messages it has, what an
-// owner sends to all is written once (a publication), and an owner reads the contributions where their
+// It is for ranks that share memory. There a round costs one wait, however many messages it has. An owner's
+// result is written once for all others (a publication), and an owner reads the contributions where their
 // senders wrote them (engine/execution/direct_plan.hpp). Over a network, all ranks would send to one at a
 // time; `pairwise` spreads the same messages over rounds.
 //

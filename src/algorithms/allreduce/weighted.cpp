@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted: for nodes whose links differ. Every rank owns a part of the message, whose length goes by its
-// link, and a rank on a slow one may own nothing. In round s of p-1, rank r sends its contribution to the
-// part of rank r+s, and receives that of rank r-s to its own. Then the results are sent in the same way.
+// Weighted: for nodes whose links differ. Every rank owns a part of the message. The length of the part
+// depends on the rank's link, and a rank on a slow link may own nothing. In round s of p-1, rank r sends its
+// contribution to the part of rank r+s, and receives that of rank r-s to its own. Then the results are sent
+// in the same way.
 //
 // A rank that owns the part s of n bytes sends (1-s)n bytes to owners and (p-1)sn of results, and receives as
 // many. With links of f times a rate B, all links end together, after time T n/B, if
@@ -10,10 +11,10 @@
 //
 // No schedule is faster than that, since 2(p-1)n bytes must be sent in all, nor faster than n/(fB) for one
 // rank, which must send its n bytes. A ring goes at the pace of the slowest link. The two halves use both
-// directions of a slow link, one after the other: so it takes many segments, where results of one travel
-// while others are being reduced.
+// directions of a slow link, one after the other. So this algorithm needs many segments: the results of one
+// travel while others are being reduced.
 //
-// On equal links all own the same. Results are in rank order (lanes.cpp).
+// On equal links, all ranks own equal parts. Results are in rank order (lanes.cpp).
 //
 // Source: the least is that of Patarasuk and Yuan 2009 ("Bandwidth optimal all-reduce algorithms for clusters
 // of workstations") with links of several rates; the shares are ours.
@@ -29,10 +30,10 @@
 namespace stretto::allreduce {
 namespace {
 
-/// The longest part has so many blocks, unless all parts are as long: a part is right to 3 %.
+/// The number of blocks of the longest part, unless all parts are equally long. It makes a part right to 3 %.
 constexpr int longest_share = 16;
 
-/// The rates of the links of all ranks, of one rank on each node. Nodes that are not named have the fastest.
+/// Returns each rank's share of the rate of its node's link. Nodes that are not named have the fastest link.
 std::vector<double> rates_of(const Task& task) {
   std::vector<double> rates;
   rates.reserve(static_cast<std::size_t>(task.ranks()));
@@ -49,7 +50,7 @@ std::vector<double> rates_of(const Task& task) {
 std::vector<double> parts_of(const std::vector<double>& rates) {
   const auto ranks = static_cast<double>(rates.size());
   std::vector<double> parts(rates.size(), 1 / ranks);
-  if (rates.size() < 3) return parts;  // both send everything, whoever owns it
+  if (rates.size() < 3) return parts;  // both ranks send everything, whoever owns it
   std::vector<bool> owns(rates.size(), true);
   for (bool has_changed = true; has_changed;) {
     double sum = 0;
@@ -72,7 +73,7 @@ std::vector<double> parts_of(const std::vector<double>& rates) {
   return parts;
 }
 
-/// Returns the blocks of each rank's lane.
+/// Returns the borders of the ranks' lanes, in blocks.
 std::vector<int> borders_of(const std::vector<double>& parts) {
   const double longest = *std::ranges::max_element(parts);
   std::vector<int> shares;

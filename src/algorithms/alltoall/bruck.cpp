@@ -2,10 +2,11 @@
 // Bruck's algorithm for alltoall (Bruck, Ho, Kipnis, Upfal and Weathersby 1997), with any radix r. A block
 // that must travel j places ahead takes a step of d·r^i for each digit d of j. In round i a rank sends all
 // blocks with the same digit d in one message, r-1 messages in all: ⌈log_r p⌉ rounds for any p, and each
-// block is sent once for each digit that is not 0. For short blocks: few messages, more bytes.
+// block is sent once for each digit that is not 0. It takes few messages and more bytes, which suits short
+// blocks.
 //
-// An alltoallv walks it twice, first with lengths: two-phase Bruck (Fan, Gilray, Kumar and others 2022), and
-// TuNA with other radixes (Fan and others 2024), but for all rounds at once.
+// An alltoallv walks the schedule twice, first with lengths. This is two-phase Bruck (Fan, Gilray, Kumar and
+// others 2022), and TuNA with other radixes (Fan and others 2024), but for all rounds at once.
 //
 // There is no rotation and no unpacking: the place of each block is known, and each message is packed from
 // there. No scratch block is written twice. For p = 32768 and radix 2 a schedule takes 3.4 MB.
@@ -73,7 +74,7 @@ Schedule bruck(const Task& task, int rank) {
     }
     schedule.end_round();
   }
-  // What has travelled j places comes from j places behind.
+  // A block that has travelled j places comes from j places behind.
   std::vector<int> sources;
   std::vector<int> distances;
   for (int distance = 0; distance < p; ++distance) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alltoall by node: each pair of nodes exchanges few messages, each with the blocks of many pairs of ranks.
-// It is for short blocks, and any mapping and ragged nodes will do.
+// It is for short blocks, and works with any mapping and on ragged nodes.
 //
 // A node's first L ranks are its lanes. A rank at place k belongs to lane k mod L.
 // 1. Inside a node every rank gives each lane the blocks for all ranks of that lane, on every node.
@@ -10,10 +10,11 @@
 //
 // multilane: L is the number of ranks on the emptiest node (full-lane alltoall of Träff and Hunold 2020; the
 // node-aware alltoall of Bienz, Gropp and Olson). multilane(bruck) takes few rounds between nodes too
-// (locality-aware Bruck: Bienz, Gautam and Kharel 2022). smp: L = 1, the leaders'. multileader: L = radix.
+// (locality-aware Bruck: Bienz, Gautam and Kharel 2022). smp: L = 1, so the leaders are the only lane.
+// multileader: L = radix.
 //
-// An alltoallv walks it twice, first with lengths. For p = 32768 on nodes of 16 ranks a schedule takes less
-// than 1.3 MB.
+// An alltoallv walks the schedule twice, first with lengths. For p = 32768 on nodes of 16 ranks a schedule
+// takes less than 1.3 MB.
 //
 // With L lanes, a lane's rank sends p/L blocks to each other node, in one message. Between nodes each block
 // goes once, unless the part sends it more often.
@@ -105,7 +106,7 @@ class ByNode {
     schedule_.end_round();
   }
 
-  /// Puts what goes to one node together. Returns where what goes to each node begins, and the end.
+  /// Puts the blocks for each node together. Returns where the blocks for each node begin, and the end.
   std::vector<int> arrange() {
     std::vector<int> borders;
     std::vector<int> from;
@@ -126,10 +127,10 @@ class ByNode {
     return borders;
   }
 
-  /// Step 2. `sent`: where what goes to each node begins.
+  /// Step 2. `sent`: where the blocks for each node begin.
   void exchange(const std::vector<int>& sent) {
     const auto own_members = static_cast<int>(members(node_, place_).size());
-    std::vector<int> borders{0};  // of what arrives from each node
+    std::vector<int> borders{0};  // of the blocks that arrive from each node
     std::vector<int> ranks;
     for (int node = 0; node < topology_.nodes; ++node) {
       borders.push_back(borders.back() + topology_.ppn(node) * own_members);
@@ -201,7 +202,7 @@ class ByNode {
     schedule_.end_round();
   }
 
-  /// Whether what arrives from the nodes is the output as it is.
+  /// Whether the blocks that arrive from the nodes are the output as they are.
   [[nodiscard]] bool is_final() const {
     return topology_.contiguous && topology_.ppn(node_) - place_ <= lanes_;
   }
@@ -220,8 +221,8 @@ class ByNode {
   int node_;
   int place_;
   Schedule schedule_;
-  std::vector<int> from_place_;  // of a lane's rank: the scratch block where what each place gave begins
-  int from_node_ = 0;            // and where what came from the nodes begins
+  std::vector<int> from_place_;  // on a lane's rank: the first scratch block from each place
+  int from_node_ = 0;            // and the first scratch block from the nodes
   std::vector<Delivery> to_deliver_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The barrier algorithms. Each is described at the top of its own file; table.cpp lists them. A message is
-// one byte without meaning: what counts is that its receiver knows of all ranks of which its sender knew.
+// one byte without meaning. It tells its receiver of the arrival of all ranks of which its sender knew.
 #pragma once
 
 #include <span>

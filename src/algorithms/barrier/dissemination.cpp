@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dissemination (Hensgen, Finkel and Manber 1988), with any radix r: in round i a rank tells the ranks d·r^i
-// places ahead, for d from 1 to r-1, that it and all of which it knows have arrived. ⌈log_r p⌉ rounds.
+// places ahead, for d from 1 to r-1, that it and all ranks of which it knows have arrived. ⌈log_r p⌉ rounds.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// By the trees of a circulant graph (algorithms/circulant_trees.hpp): ⌈log2 p⌉ blocks, each along a tree of
-// its own. 2 ⌈log2 p⌉ rounds, for any p, and no rank sends the message more than once. A chain sends as
-// little, in p-1 rounds. With many segments it suits large messages on many ranks. Trees are not node-aware:
-// where nodes have several ranks, it is a part of smp.
+// Circulant: ⌈log2 p⌉ blocks, each along a tree of its own (algorithms/circulant_trees.hpp). 2 ⌈log2 p⌉
+// rounds, for any p, and no rank sends the message more than once. A chain sends as little, in p-1 rounds.
+// With many segments it suits large messages on many ranks. The trees are not node-aware: where nodes have
+// several ranks, this algorithm is a part of smp.
 #include <algorithm>
 
 #include "algorithms/bcast/bcast.hpp"

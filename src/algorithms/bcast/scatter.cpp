@@ -7,7 +7,7 @@
 namespace stretto::bcast {
 namespace {
 
-/// The size of the subtree of a number in a complete tree.
+/// Returns the size of the subtree of a number in a complete tree.
 int span_of(int ranks, int number) {
   return number == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))) : number & -number;
 }

@@ -13,7 +13,7 @@ namespace stretto::bcast {
 /// blocks but one.
 void scatter(Schedule& schedule, std::span<const int> ranks, int me);
 
-/// The number of blocks that a rank then has, from its own on.
+/// Returns the number of blocks that a rank then has, from its own on.
 int blocks_from_scatter(int ranks, int number);
 
 }  // namespace stretto::bcast

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scatter and ring allgather (van de Geijn): the root scatters p blocks, which then travel around a ring.
 //
-// Ranks stand in the order of a chain from the root, node by node, and block i belongs to place i. After a
+// Ranks are in the order of a chain from the root, node by node, and block i belongs to place i. After a
 // binomial scatter each rank sends, step by step, its own block and then the block that arrived in the
 // previous step. ⌈log2 p⌉ + p-1 rounds. The root sends the message once in the scatter and once around the
 // ring; any other rank sends at most half of it in the scatter. Around the ring, each block crosses a node's
@@ -10,7 +10,7 @@
 // A place has some blocks from the scatter already, so the last steps of the ring would send them again.
 // These steps are left out: the root receives nothing, and nothing goes from the last node to the root's.
 //
-// Source: Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005; the steps left out: Zhou et al. 2015.
+// Source: Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005; the omitted steps: Zhou et al. 2015.
 #include <algorithm>
 #include <vector>
 

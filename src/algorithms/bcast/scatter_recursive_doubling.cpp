@@ -5,11 +5,11 @@
 //
 // If p is no power of two, a core of ranks does this and sends the whole message to the extra ranks, its
 // neighbours, in one more round. Ranks are numbered in the order of a chain from the root, node by node, so
-// that most exchanges stay inside a node. The extra ranks stand at the end of the chain, so the root is
-// never one of them.
+// that most exchanges stay inside a node. The extra ranks are at the end of the chain, so the root is never
+// one of them.
 //
-// Blocks that a rank has from the scatter are not sent to it again. Source: Thakur, Rabenseifner, Gropp
-// 2005; what is not sent again: Zhou et al. 2015.
+// Blocks that a rank has from the scatter are not sent to it again. Source: Thakur, Rabenseifner, Gropp 2005;
+// the omitted messages: Zhou et al. 2015.
 #include <algorithm>
 #include <vector>
 
@@ -26,7 +26,7 @@ Schedule scatter_recursive_doubling(const Task& task, int rank) {
   const int blocks = core.size();
   Schedule schedule(p, rank, blocks);
 
-  // The first ranks form pairs. The root stands last, so that it is in no pair.
+  // The first ranks form pairs. The root is last, so that it is in no pair.
   std::vector<int> order = chain_order(task.topology, task.root);
   std::reverse(order.begin(), order.end());
   const int place = place_in(order, rank);

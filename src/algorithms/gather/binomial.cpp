@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The binomial tree: number the ranks from the root on. In round i each rank whose number is a multiple of
 // 2^(i+1) receives all that the rank 2^i places ahead has collected, so every rank sends once. ⌈log2 p⌉
-// rounds; a block travels up to as many times. For short blocks. Source: textbook.
+// rounds; a block travels up to as many times. It suits short blocks. Source: textbook.
 //
 // A run that goes past the last rank is two slices of the root's output, and so two messages.
 #include <algorithm>

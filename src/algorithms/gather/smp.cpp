@@ -36,7 +36,7 @@ Schedule smp(const Task& task, int rank) {
   schedule.end_round();
   if (!is_root) return schedule.send(scratch(first, static_cast<int>(on_node.size())), task.root).end_round();
 
-  // Where a node's ranks are not consecutive, what its leader sends is put in place afterwards.
+  // If a node's ranks are not consecutive, the blocks from its leader are put in place afterwards.
   std::vector<std::pair<int, int>> landed;  // node, first scratch block
   for (int other = 0; other < topology.nodes; ++other) {
     if (other == node) continue;

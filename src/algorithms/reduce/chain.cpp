@@ -8,7 +8,7 @@
 // messages on few ranks. Source: textbook (a pipelined chain).
 //
 // A partial result holds the contributions of all places before; their lowest rank tells on which side it
-// stands. Rank order is kept if each place extends the previous run of ranks at one of its ends.
+// goes. Rank order is kept if each place extends the previous run of ranks at one of its ends.
 #include <algorithm>
 #include <vector>
 

@@ -4,7 +4,7 @@
 // With many segments it suits large messages on many ranks.
 //
 // Contributions are added in the order of the trees. That is rank order for two ranks, and for three unless
-// the root stands between the others. Source: as the trees.
+// the root is between the others. Source: that of the trees.
 #include <algorithm>
 #include <cstddef>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The k-nomial tree, and the binomial tree (radix 2) as the fixed tree needs it.
 //
-// Ranks stand at positions. In round i, aligned runs of radix^i positions merge into runs of radix^(i+1).
+// Every rank has a position. In round i, aligned runs of radix^i positions merge into runs of radix^(i+1).
 // One rank of each run holds its partial result: the root if the run contains it, else the lowest rank. The
 // holders of the other runs send theirs to the holder of the merged run. So the result ends on any root
 // without an extra hop. Neighbouring runs of ranks merge, so rank order is kept.
@@ -10,8 +10,8 @@
 // reduced as it arrives, the others land in scratch. Reductions run from the holder's own run outwards.
 //
 // k-nomial: a rank's position is its number. Binomial: the fixed tree first merges neighbours among the
-// lowest ranks until a power of two is left (Core). So those ranks stand next to each other, and the ranks
-// after them at every second position. With p consecutive positions, the tree would be another one unless p
+// lowest ranks until a power of two is left (Core). So those ranks have adjacent positions, and the ranks
+// after them have every second position. With p consecutive positions, the tree would be another one unless p
 // is a power of two.
 //
 // Source: textbook; the choice of holders is ours.
@@ -59,7 +59,7 @@ Schedule tree(const Task& task, int rank, int radix, const Positions& positions)
     }
     if (others.empty()) continue;
 
-    // None of these runs has the root, so its lowest rank holds its partial result.
+    // None of these runs has the root, so the lowest rank of each holds its partial result.
     const auto is_left = [&](std::size_t i) { return others[i] < own; };
     const Slice before = mine;
     if (mine == input(0)) mine = rank == task.root ? output(0) : scratch(schedule.add_scratch(0));

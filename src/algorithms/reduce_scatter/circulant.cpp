@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// By a circulant graph (algorithms/circulant.hpp): the fewest rounds and bytes at once, for any p. The sums
-// of all blocks are in scratch.
+// Circulant: the halvings of a circulant graph (algorithms/circulant.hpp), with the fewest rounds and bytes
+// at once, for any p. The sums of all blocks are in scratch.
 #include "algorithms/circulant.hpp"
 
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"

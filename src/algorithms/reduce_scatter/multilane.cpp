@@ -10,8 +10,8 @@
 // each once; it receives one sum from each other node for each of its m blocks.
 //
 // In both phases contributions arrive from the previous place (or node), then from the one before that, and
-// so on around to the next one. So each stands on the left of what came before. Contributions of ranks above
-// this one are added up separately, since its own comes in between. Rank order is kept if nodes hold
+// so on around to the next one. So each goes on the left of those that came before. Contributions of ranks
+// above this one are added up separately, since its own comes in between. Rank order is kept if nodes hold
 // consecutive ranks. Scratch is two blocks for each of the p/m blocks that a rank adds up.
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise exchange (Thakur, Rabenseifner and Gropp 2005): in round s a rank sends the rank s places ahead
-// its block, directly from the input, and receives its own block from the rank s places behind. p-1 rounds
-// of one block, and as few bytes as a ring. No message waits for the reduction of another one, but each
-// crosses the network between its two ranks, however far that is.
+// Pairwise exchange (Thakur, Rabenseifner and Gropp 2005): in round s, rank r sends rank r+s its contribution
+// to that rank's block, directly from the input, and receives the contribution of rank r-s to its own block.
+// p-1 rounds of one block, and as few bytes as a ring. No message waits for the reduction of another one, but
+// each crosses the network between its two ranks, however far that is.
 //
 // All contributions to a block meet on its owner, so they can be reduced in any order. The owner computes
 // the fixed tree, which keeps rank order and makes results depend on p alone. The price is memory for p-1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chain: each rank puts the result of the rank before on the left of its contribution and sends that on. p-1
-// rounds of the whole message, but no rank sends it more than once. If the message is cut into many segments,
-// all links and all ranks' arithmetic work at the same time: for long messages. Source: textbook.
+// Chain: each rank puts the result of the rank before on the left of its contribution and sends the sum on.
+// p-1 rounds of the whole message, but no rank sends it more than once. If the message is cut into many
+// segments, all links and all ranks' arithmetic work at the same time, which suits long messages. Source:
+// textbook.
 #include "algorithms/scan/scan.hpp"
 
 namespace stretto::scan {

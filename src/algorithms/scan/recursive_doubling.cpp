@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive doubling (Hillis and Steele 1986): in round i a rank sends what it has to the rank 2^i places
-// ahead and puts what arrives from 2^i places behind on the left of it. After the round it has the
+// Recursive doubling (Hillis and Steele 1986): in round i a rank sends its value to the rank 2^i places ahead
+// and puts the value that arrives from 2^i places behind on the left of its own. After the round it has the
 // contributions of 2^(i+1) ranks up to itself, or of all. ⌈log2 p⌉ rounds of the whole message for any p.
 //
-// exscan: first every rank passes its contribution on to the next one, which scans that.
+// exscan: first every rank passes its contribution on to the next one. Then the contributions that have
+// arrived are scanned.
 #include <array>
 #include <cstddef>
 
@@ -12,7 +13,8 @@
 namespace stretto::scan {
 namespace {
 
-/// Appends a scan of what ranks from `lowest` on have at `mine`; the result ends in the output.
+/// Appends a scan of the values that the ranks from `lowest` on have at `mine`; the result ends in the
+/// output.
 void append(Schedule& schedule, int lowest, Slice mine) {
   const int p = schedule.ranks();
   const int rank = schedule.rank();

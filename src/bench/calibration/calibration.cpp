@@ -17,7 +17,7 @@ namespace {
 
 constexpr int passes = 2;
 
-/// Reports the progress, by time.
+/// Reports the progress by the time that has passed.
 class Progress {
  public:
   explicit Progress(double total) : total_(total) {}
@@ -27,7 +27,7 @@ class Progress {
     seconds_ = seconds;
     begin_ = seconds_now();
   }
-  /// Reports at most twice a second: forwarding the line takes the launcher some time of a core.
+  /// Reports at most twice a second: forwarding the line costs the launcher some time of a core.
   void report() {
     const double now = seconds_now();
     if (now - last_ < 0.5) return;
@@ -43,7 +43,7 @@ class Progress {
   double last_ = 0;
 };
 
-/// Each phase comes after those whose findings it needs.
+/// Returns the phases. Each comes after those whose findings it needs.
 std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::OnProgress& on_progress) {
   std::vector<std::unique_ptr<Phase>> phases;
   for (std::size_t level = 0; level < site.levels.size(); ++level) {
@@ -91,7 +91,7 @@ void calibrate(const Options& options, const Placement& placement) {
   const std::vector<std::unique_ptr<Phase>> phases = list_phases(site, on_progress);
   double weights = 0;
   for (const auto& phase : phases) weights += phase->weight();
-  // Each phase takes some samples in any case. Below a second or two there is time for nothing else.
+  // Each phase takes some samples in any case. In less than a second or two there is no time for more.
   constexpr double least = 2;
   if (total < least) {
     throw std::invalid_argument(write_seconds(options.calibrate_seconds) +

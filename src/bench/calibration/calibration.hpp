@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what the models know of a cluster (docs/formats.md, machine files). `stretto calibrate` fits the
-// models to it.
+// Measures a cluster for the models (docs/formats.md, machine files). `stretto calibrate` fits the models to
+// these figures.
 #pragma once
 
 #include "bench/cases/options.hpp"

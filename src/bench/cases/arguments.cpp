@@ -7,7 +7,7 @@ Arguments::Arguments(const Role& role, const Element& element)
     : role_(role),
       type_(element.datatype),
       types_(std::vector<MPI_Datatype>(static_cast<std::size_t>(role.ranks), element.datatype)) {
-  // MPI_Alltoallw counts bytes to where parts begin.
+  // MPI_Alltoallw takes the begin of each part in bytes.
   const std::size_t unit = role.collective == Collective::alltoallw ? element.size : 1;
   for (int rank = 0; rank < role.ranks; ++rank) {
     blocks_.add(role.block_count(rank), role.block_begin(rank));

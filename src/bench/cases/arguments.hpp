@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments that each rank gives a collective of MPI: one list for all who call them.
+// The arguments that each rank gives a collective of MPI, in one place for all callers.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ class Arguments {
  public:
   Arguments(const Role& role, const Element& element);
 
-  /// Returns pass(arguments...) with those of the blocking function, in its order. `input` and `output` are
-  /// this rank's buffers. Handles are raw, as the function gets them.
+  /// Returns pass(arguments...) with the arguments of the blocking function, in its order. `input` and
+  /// `output` are this rank's buffers. Handles are raw, as the function gets them.
   template <typename Pass>
   int give(const void* input, void* output, MPI_Op op, MPI_Comm comm, const Pass& pass) const;
 
  private:
-  /// What a call gives for each rank.
+  /// The counts and begins that a call gives for each rank.
   struct Lengths {
     std::vector<int> counts;
     std::vector<int> begins;
@@ -43,7 +43,7 @@ class Arguments {
 
 template <typename Pass>
 int Arguments::give(const void* input, void* output, MPI_Op op, MPI_Comm comm, const Pass& pass) const {
-  // In place, the root of a scatter passes that for its output.
+  // In place, the root of a scatter passes MPI_IN_PLACE for its output.
   const bool in_place = role_.calls_in_place();
   const bool keeps_input = is_scatter(role_.collective);
   const void* const from = in_place && !keeps_input ? mpi.in_place : input;

@@ -74,7 +74,7 @@ Role::Parts Role::parts() const noexcept {
     const std::size_t even = count / all;
     return {even, even + count % all, even, even};
   }
-  // In place, a rank sends each other one as much as it receives from it.
+  // In place, a rank sends each other rank the same length as it receives from that rank.
   const bool halves = in_place && ranks > 2;
   const std::size_t most = halves ? skewed_count() / 2 : skewed_count();
   const std::size_t rest = count - (halves ? 2 : 1) * most;
@@ -124,21 +124,21 @@ std::size_t Role::count_of(Held held) const noexcept {
 
 std::size_t Role::input_count() const noexcept {
   if (collective == Collective::barrier) return 0;
-  // In place, the root of a scatter gives its input and keeps its block there.
+  // In place, the root of a scatter passes its input and keeps its block there.
   if (calls_in_place() && !is_scatter(collective)) return 0;
   return count_of(held_blocks(collective_of(collective), rank, root).input);
 }
 
 std::size_t Role::output_count() const noexcept {
   if (calls_in_place()) return is_scatter(collective) ? 0 : count;
-  // MPI leaves open what rank 0 gets.
+  // MPI does not define the result on rank 0.
   if (collective == Collective::exscan) return count;
   return count_of(held_blocks(collective_of(collective), rank, root).output);
 }
 
 bool Role::ranks_run_ahead() const noexcept {
-  // A rank that receives nothing need not wait for any other.
-  // Rank 0 of a scan is such a rank, and so is one whose blocks are empty.
+  // A rank that receives nothing need not wait for any other. That is rank 0 of a scan, and a rank whose
+  // blocks are empty.
   if (has_root(collective) || is_scan(collective)) return true;
   if (!has_lengths(collective) || ranks == 1) return false;
   if (is_alltoall(collective)) {

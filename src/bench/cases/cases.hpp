@@ -21,8 +21,8 @@ struct Case {
 };
 
 /// Returns the cases that the options name. Sizes are rounded down to whole elements, at least one. If all
-/// ranks have blocks of one length, they are rounded to a size that the ranks can share; the same for each
-/// part of a mock-up. Equal cases are listed once.
+/// ranks have blocks of one length, sizes are rounded to one that the ranks can share equally, likewise for
+/// each part of a mock-up. Equal cases are listed once.
 std::vector<Case> list_cases(const Options& options, const Element& element, int ranks);
 
 /// A case as one rank sees it.
@@ -36,16 +36,17 @@ struct Role {
   std::optional<double> skew = {};  // options.hpp
 
   bool is_root() const noexcept { return rank == root; }
-  /// Whether this rank's call passes MPI_IN_PLACE: where there is a root, only the root may.
+  /// Whether this rank's call passes MPI_IN_PLACE: if there is a root, only the root may.
   bool calls_in_place() const noexcept;
   /// Whether blocks have different lengths.
   bool is_skewed() const noexcept { return skew.has_value() && has_lengths(collective) && ranks > 1; }
-  /// A rank's block, where ranks have blocks: equal ones, with the remainder to the first ranks. With a skew,
-  /// rank 0 has that part of the message, and the others share the rest.
+  /// The begin and length of a rank's block, for collectives with a block for each rank. Blocks are equal;
+  /// the remainder goes to the first ranks. With a skew, rank 0 has that part of the message, and the others
+  /// share the rest.
   std::size_t block_begin(int of_rank) const noexcept;
   std::size_t block_count(int of_rank) const noexcept;
-  /// What the rank `from` has for the rank `to` in an alltoall, where it lies in the input of the one, and in
-  /// the output of the other.
+  /// The length of the part that `from` has for `to` in an alltoall, its place in the input of `from`, and
+  /// its place in the output of `to`.
   std::size_t part_count(int from, int to) const noexcept;
   std::size_t part_begin_in_input(int from, int to) const noexcept;
   std::size_t part_begin_in_output(int from, int to) const noexcept;
@@ -56,8 +57,8 @@ struct Role {
   bool ranks_run_ahead() const noexcept;
 
  private:
-  /// The lengths in an alltoall depend on how far `to` is after `from`, so that all ranks send and receive
-  /// whole messages.
+  /// The lengths in an alltoall. They depend on how far `to` is after `from`, so that all ranks send and
+  /// receive whole messages.
   struct Parts {
     std::size_t usual;     // to most ranks
     std::size_t own;       // to itself
@@ -65,7 +66,7 @@ struct Role {
     std::size_t previous;  // to the rank before it
   };
   Parts parts() const noexcept;
-  /// Where the part of another rank begins in a buffer of `of_rank`.
+  /// Returns where the part of another rank begins in a buffer of `of_rank`.
   std::size_t part_begin(int of_rank, int other, const Parts& lengths) const noexcept;
   std::size_t skewed_count() const noexcept;
   std::size_t count_of(Held held) const noexcept;

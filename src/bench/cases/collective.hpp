@@ -12,7 +12,7 @@
 
 namespace stretto::bench {
 
-/// What is measured are functions of MPI.
+/// The measuring program measures MPI functions.
 using Collective = MpiFunction;
 
 constexpr std::array<std::string_view, 3> form_names{"blocking", "non-blocking", "persistent"};
@@ -27,7 +27,7 @@ constexpr std::optional<Form> find_form(std::string_view name) {
                                    : std::optional(static_cast<Form>(found - form_names.begin()));
 }
 
-// What is so for the collective whose algorithms carry a function out.
+// Properties of the collective whose algorithms carry out a function.
 constexpr bool is_gather(Collective collective) {
   return is_gather(collective_of(collective));
 }
@@ -62,8 +62,8 @@ constexpr bool has_lengths(Collective collective) {
   }
 }
 
-/// Whether a message is a multiple of the number of ranks: since all have blocks of one length, or, in an
-/// alltoall with lengths, so that its lengths can be the same in place.
+/// Whether a message must be a multiple of the number of ranks: because all ranks have blocks of one length,
+/// or, in an alltoall with lengths, because the lengths must match in place.
 constexpr bool has_equal_blocks(Collective collective) {
   return collective == Collective::reduce_scatter_block || collective == Collective::allgather ||
          collective == Collective::gather || collective == Collective::scatter || is_alltoall(collective);

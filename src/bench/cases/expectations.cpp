@@ -6,8 +6,8 @@
 namespace stretto::bench {
 namespace {
 
-/// A rank's own data at the place where its call reads them. A gathered block starts with the first element
-/// of its rank's pattern, so that no two blocks are equal.
+/// Returns a rank's own data at the place where its call reads them. A gathered block starts with the first
+/// element of its rank's pattern, so that no two blocks are equal.
 Piece given(const Role& role, std::uint64_t generation) {
   const Content mine = Content::input(role.rank, generation);
   if (!role.calls_in_place() || is_scatter(role.collective)) return {0, role.input_count(), mine};
@@ -63,7 +63,7 @@ std::vector<Piece> result(const Role& role, std::uint64_t generation) {
     case Collective::scan:
       return {{0, role.count, Content::sum(role.rank + 1, generation)}};
     case Collective::exscan:
-      // MPI leaves open what rank 0 gets.
+      // MPI does not define the result on rank 0.
       if (role.rank > 0) pieces.push_back({0, role.count, Content::sum(role.rank, generation)});
       break;
     case Collective::barrier:
@@ -111,7 +111,7 @@ bool hold_sampled(const Pattern& pattern, const std::vector<Piece>& pieces, cons
   constexpr std::size_t width = 64;
   if (count <= windows * width) return hold(pattern, pieces, buffer);
   const std::size_t stride = (count - width) / (windows - 1);
-  // The windows at the ends are fixed. Those between move with the generation.
+  // The windows at the ends are fixed. The others move with the generation.
   const std::size_t shift = generation * 7919 % stride;
   bool holds = range_holds(pattern, pieces, buffer, 0, width) &&
                range_holds(pattern, pieces, buffer, count - width, count);

@@ -10,7 +10,7 @@
 
 namespace stretto::bench {
 
-/// A run of a buffer's elements and what it holds.
+/// A run of a buffer's elements and its content.
 struct Piece {
   std::size_t at;
   std::size_t count;
@@ -23,9 +23,9 @@ struct Holdings {
   std::vector<Piece> output;
 };
 
-/// Returns what is written there before a call of that generation. The rest may hold anything.
+/// Returns what is written into the buffers before a call of that generation. The rest may hold anything.
 Holdings holdings_before(const Role& role, std::uint64_t generation);
-/// Returns what must be there after it: the result, and the unchanged input.
+/// Returns what the buffers must hold after the call: the result, and the unchanged input.
 Holdings holdings_after(const Role& role, std::uint64_t generation);
 
 void fill(const Pattern& pattern, const std::vector<Piece>& pieces, std::byte* buffer);

@@ -10,10 +10,11 @@
 
 namespace stretto::bench {
 
-/// Calls that together could replace one of another collective, or are compared with it: `reduce+bcast`
-/// beside an allreduce; `allreduce/2+allreduce/2`, two of half the message. They run one after the other,
-/// each on its own buffers, so that each result is checked by itself. What a program would copy between
-/// them is not counted. (Träff, Gropp, Thakur: Self-consistent MPI performance guidelines, 2010.)
+/// Calls that together could replace a call of another collective, or that are compared with it, such as
+/// `reduce+bcast` for an allreduce, or `allreduce/2+allreduce/2`, two allreduces of half the message. They
+/// run one after the other, each on its own buffers, so that each result is checked by itself. Copies that a
+/// program would need between them are not counted. (Träff, Gropp, Thakur: Self-consistent MPI performance
+/// guidelines, 2010.)
 struct Mockup {
   struct Part {
     Collective collective;
@@ -26,7 +27,7 @@ struct Mockup {
   std::vector<Part> parts;
 };
 
-/// Throws std::invalid_argument with one line that names the text and what would be right.
+/// Throws std::invalid_argument with one line that names the text and what was expected.
 Mockup parse_mockup(std::string_view text);
 
 }  // namespace stretto::bench

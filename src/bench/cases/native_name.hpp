@@ -5,7 +5,7 @@
 
 namespace stretto::bench {
 
-/// NAME of native(NAME), an algorithm of the MPI library; empty if the spec is another.
+/// Returns NAME of native(NAME), an algorithm of the MPI library; empty for any other spec.
 constexpr std::string_view library_algorithm_in(std::string_view spec) {
   constexpr std::string_view begin = "native(";
   if (!spec.starts_with(begin) || !spec.ends_with(')')) return {};

@@ -32,7 +32,7 @@ Number parse_number(std::string_view option, std::string_view text) {
   return number;
 }
 
-/// The parts between commas. Those in parentheses belong to a spec: smp(ring,chain).
+/// Returns the parts between commas. Commas in parentheses belong to a spec: smp(ring,chain).
 std::vector<std::string> split(std::string_view option, std::string_view text) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -89,7 +89,7 @@ std::vector<Mockup> parse_mockups(std::string_view option, std::string_view text
   return mockups;
 }
 
-/// Mock-ups are measured as blocking calls out of place, without an algorithm of their own.
+/// Checks that mock-ups are measured as blocking calls out of place, by `native` or `auto`.
 void check_mockups(const Options& options, bool in_place) {
   const bool plain = options.only_blocking() && !in_place && !options.overlap;
   const bool by_name = std::all_of(options.specs.begin(), options.specs.end(), [](const std::string& spec) {
@@ -106,7 +106,7 @@ bool parse_flag(std::string_view option, std::string_view text) {
   return text == "yes";
 }
 
-/// An algorithm of the library is looked for when it is used.
+/// Checks a spec. An algorithm of the MPI library is looked up only when it is used.
 void check_spec(Collective collective, const std::string& spec) {
   if (spec == "auto" || !library_algorithm_in(spec).empty()) return;
   parse_spec(collective_of(collective), spec);

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t period = 251;
 constexpr std::size_t rank_step = 31;
 constexpr std::size_t generation_step = 17;
-// A table holds one period more than is copied or compared at once, so that every phase finds a full run in
-// it.
+// A table holds one period more than is copied or compared at once, so that there is a full run from every
+// phase on.
 constexpr std::size_t run = period * 64;
 
 template <typename Value>

@@ -25,25 +25,25 @@ Element find_element(const std::string& name);
 /// Element i of the input of rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of two
 /// generations differ everywhere. The period is a prime, so blocks in the wrong place are detected.
 struct Content {
-  int summed;         // over the inputs of so many ranks, from rank 0 on; 0: one rank's input
+  int summed;         // the number of ranks whose inputs are summed, from rank 0 on; 0: one rank's input
   std::size_t phase;  // of the first element
 
   static Content input(int rank, std::uint64_t generation);
   static Content sum(int ranks, std::uint64_t generation);
-  /// Returns the same without the elements before that one.
+  /// Returns the same content without the elements before that one.
   Content from(std::size_t element) const;
-  /// Returns data that differ from these everywhere.
+  /// Returns content that differs from this everywhere.
   Content unlike() const;
 };
 
-/// The data themselves. All sums are exactly representable, so results are checked bit by bit. Rank and
-/// generation only shift the phase: one table of the inputs and one of each sum serve all, and filling is a
-/// copy.
+/// Writes and checks the data. All sums are exactly representable, so results are checked bit by bit. Rank
+/// and generation only shift the phase, so one table of the inputs and one for each sum are enough, and
+/// filling is a copy.
 class Pattern {
  public:
   Pattern(const Element& element, int ranks);
 
-  /// Returns the `count` elements of the buffer from `at` on.
+  /// Fill or check the `count` elements of the buffer from `at` on.
   void fill(std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
   bool holds(const std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
 

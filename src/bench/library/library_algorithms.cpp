@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the libraries' own algorithms are chosen:
+// How the MPI libraries' own algorithms are chosen:
 //
 // Open MPI 4.1.4, 5.0.11: coll_tuned_COLLECTIVE_algorithm is an enumeration. It is read when a communicator
-// is made, and only if coll_tuned_use_dynamic_rules is set. In 4.1 that must be set at MPI_Init, in 5.0 it
-// may be set later. With several ranks per node, 5.0 uses coll/han, which reads in each call where
-// coll_han_COLLECTIVE_dynamic_global_communicator_module sends it; 3 is coll/tuned. Non-blocking calls are
-// those of coll/libnbc, which reads coll_libnbc_iCOLLECTIVE_algorithm in each call.
+// is made, and only if coll_tuned_use_dynamic_rules is set. In 4.1 that must be set at MPI_Init; in 5.0 it
+// may be set later. With several ranks per node, 5.0 uses coll/han. In each call, coll/han reads from
+// coll_han_COLLECTIVE_dynamic_global_communicator_module which module to use; 3 is coll/tuned. Non-blocking
+// calls go to coll/libnbc, which reads coll_libnbc_iCOLLECTIVE_algorithm in each call.
 //
 // MPICH 4.0.2, 5.0.2: MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM is read in each call, on any communicator. Its
 // values are numbered in the order of its description; 4.0.2 drops the line ends there. An invalid value
 // ends the job.
 //
-// Intel MPI 2021.19: I_MPI_ADJUST_COLLECTIVE is read at MPI_Init only. A later write is accepted and has no
+// Intel MPI 2021.19: I_MPI_ADJUST_COLLECTIVE is read at MPI_Init only. A later write is accepted but has no
 // effect. The description of the variable has the range of its numbers.
 #include "bench/library/library_algorithms.hpp"
 #include "mpi/mpi.hpp"
@@ -49,7 +49,7 @@ struct Variable {
     return size == 1;
   }
   int read() const {
-    std::array<int, 1024> value{};  // may be a text
+    std::array<int, 1024> value{};  // the value may be a text
     mpi.T_cvar_read(handle, value.data());
     return is_flag() ? value[0] & 0xFF : value[0];
   }
@@ -136,7 +136,8 @@ std::vector<Choice> enumerated(const Variable& variable) {
   return choices;
 }
 
-/// If a description has no line ends, a name directly follows the end of the previous sentence.
+/// Returns the name at the end of a word. If a description has no line ends, a name directly follows the end
+/// of the previous sentence.
 std::string without_sentence(const std::string& word) {
   constexpr std::array known{"reduce_scatter_allgather",
                              "scatter_recursive_doubling_allgather",
@@ -179,7 +180,7 @@ std::string without_sentence(const std::string& word) {
   return std::string(prefix) + std::string(longest);
 }
 
-/// Each is `NAME   - what it does`.
+/// Returns the choices in a description, where each is `NAME   - what it does`.
 std::vector<Choice> described(const std::string& text) {
   std::vector<Choice> choices;
   const bool has_lines = text.find('\n') != std::string::npos;
@@ -200,7 +201,7 @@ std::vector<Choice> described(const std::string& text) {
   return choices;
 }
 
-/// `range: 0-32`
+/// Returns the choices in a description with a text such as `range: 0-32`.
 std::vector<Choice> numbered(const std::string& text) {
   constexpr std::string_view mark = "range: ";
   const std::size_t at = text.find(mark);
@@ -229,7 +230,7 @@ std::optional<Switch> find_switch(Collective collective, Form form) {
   if (const auto intel = find_variable("MPIR_CVAR_USE_" + upper(call_name(collective, form)))) {
     return Switch{*intel, numbered(intel->description)};
   }
-  // Stretto leaves no persistent call to MPICH (rule.hpp), so its algorithms for them are not listed.
+  // Stretto hands no persistent call to MPICH (rule.hpp), so MPICH's algorithms for them are not listed.
   if (form == Form::persistent) return std::nullopt;
   if (const auto mpich = find_variable(mpich_name(collective, form))) {
     return Switch{*mpich, described(mpich->description)};
@@ -241,7 +242,7 @@ std::optional<Switch> find_switch(Collective collective, Form form) {
   throw std::invalid_argument("spec native(" + name + "): " + why);
 }
 
-/// NAME[:segment_bytes=SIZE]
+/// The parts of NAME[:segment_bytes=SIZE].
 struct Request {
   std::string algorithm;
   int segment_bytes = 0;
@@ -263,7 +264,7 @@ LibrarySetting setting(const Variable& variable, int forced) {
   return {variable.handle, variable.is_flag(), forced, variable.read()};
 }
 
-/// What must be set in addition to the variable itself.
+/// Adds the settings that Open MPI needs in addition to the variable itself.
 void add_open_mpi_settings(Collective collective, Form form, const std::string& name, const Request& request,
                            std::vector<LibrarySetting>& settings) {
   if (request.segment_bytes > 0) {

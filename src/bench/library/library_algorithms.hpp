@@ -27,7 +27,8 @@ struct LibraryAlgorithm {
   std::vector<LibrarySetting> settings;
 };
 
-/// While it lives, the library uses that algorithm on its communicator. nullptr: no change.
+/// While this object lives, the library uses the algorithm on the algorithm's communicator. nullptr: no
+/// change.
 class Forced {
  public:
   explicit Forced(const LibraryAlgorithm* algorithm);
@@ -39,19 +40,20 @@ class Forced {
   const LibraryAlgorithm* algorithm_;
 };
 
-/// The MPI library's own algorithms, as specs of the measuring program: `native(ring)`, or, where the
-/// library cuts messages, `native(pipeline:segment_bytes=128KiB)`. They have the library's own names, which
-/// it lists by its control variables (MPI_T). These are read at the first use, after MPI_Init.
+/// The MPI library's own algorithms, as specs of the measuring program: `native(ring)`, or, where the library
+/// cuts messages, `native(pipeline:segment_bytes=128KiB)`. They have the library's own names, which its
+/// control variables (MPI_T) list. The variables are read at the first use, after MPI_Init.
 class LibraryAlgorithms {
  public:
-  /// Returns the names of those that the library has for a collective in a form. There may be none.
+  /// Returns the names of the library's algorithms for a collective in a form. There may be none.
   static std::vector<std::string> names(Collective collective, Form form);
-  /// Whether they can only be chosen when a job is started. Then `native(NAME)` is for a job that was
-  /// started in that way, and `native` does the same in it.
+  /// Whether algorithms can only be chosen when a job is started. If so, `native(NAME)` works only in a job
+  /// that was started with that algorithm, and `native` means the same there.
   static bool by_launch();
 
-  /// Collective over MPI_COMM_WORLD at the first use of an algorithm. Throws std::invalid_argument with one
-  /// line if there is no such algorithm, or it had to be chosen when the job was started.
+  /// Returns an algorithm. Collective over MPI_COMM_WORLD at the first use of each. Throws
+  /// std::invalid_argument with one line if there is no such algorithm, or it had to be chosen when the job
+  /// was started.
   const LibraryAlgorithm* find(Collective collective, Form form, const std::string& name);
 
  private:

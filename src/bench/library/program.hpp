@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions as a program calls them: through Stretto, whose library is linked. They take raw handles, since
-// the measuring program is compiled once for every interface.
+// Functions as a program calls them: through Stretto's library, which is linked. They take raw handles,
+// because the measuring program is compiled once for all interfaces.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ int MPI_Request_free(void* request);
 int MPI_Start(void* request);
 int MPI_Test(void* request, int* flag, void* status);
 int MPI_Wait(void* request, void* status);
-// Of include/stretto/stretto.h.
+// From include/stretto/stretto.h.
 int stretto_allreduce(const void* sendbuf, void* recvbuf, int count, stretto::MPI_Datatype datatype,
                       stretto::MPI_Op op, stretto::MPI_Comm comm, const char* spec);
 int stretto_bcast(void* buffer, int count, stretto::MPI_Datatype datatype, int root, stretto::MPI_Comm comm,

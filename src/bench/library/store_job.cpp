@@ -30,7 +30,8 @@ int number_of(const char* variable) {
   return std::atoi(text);
 }
 
-/// The other end of a store: a line for each question, and one for each answer. Values are hexadecimal.
+/// This process's end of a connection to a store. It writes a line for each question and reads one for each
+/// answer. Values are hexadecimal.
 class StoreConnection {
  public:
   explicit StoreConnection(int file) : file_(file) {}
@@ -79,7 +80,7 @@ class StoreConnection {
   int file_;
 };
 
-/// What only a program calls, by what the core calls.
+/// Adds functions that only a program calls, built from functions that the core calls.
 void add_functions() {
   mpi.Barrier = [](MPI_Comm comm) -> int {
     int none = 0;
@@ -99,7 +100,7 @@ void add_functions() {
     if (error == 0 && rank == root) std::memcpy(output, all.data(), all.size());
     return error;
   };
-  // There are no algorithms of a library.
+  // There is no MPI library whose algorithms could be listed.
   mpi.T_init_thread = [](int /*wanted*/, int* /*given*/) -> int { return 1; };
 }
 

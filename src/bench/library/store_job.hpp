@@ -3,9 +3,9 @@
 
 namespace stretto::bench {
 
-/// Begins the job without MPI whose ranks RANK and WORLD_SIZE count, and fills in `mpi`. Whoever started this
-/// process has a store for all of them (python/stretto/sockets/store.py), behind the connection that
-/// STRETTO_STORE names. Throws std::runtime_error with one line.
+/// Begins a job without MPI and fills in `mpi`. RANK and WORLD_SIZE give this rank and the number of ranks.
+/// The process that started this one has a store for all ranks (python/stretto/sockets/store.py);
+/// STRETTO_STORE names the connection to it. Throws std::runtime_error with one line.
 void begin_store_job();
 void end_store_job();
 

@@ -9,7 +9,7 @@ namespace stretto::bench {
 namespace {
 
 constexpr double warm_ups = 1;            // of long calls, in repetitions
-constexpr double least_share = 1.0 / 50;  // of what is left, for a case of hardly any bytes
+constexpr double least_share = 1.0 / 50;  // of the time left, for a case of hardly any bytes
 
 }  // namespace
 
@@ -41,7 +41,8 @@ void Budget::note(const Case& one, const std::vector<Result>& results) {
   bytes_left_ -= static_cast<double>(one.bytes);
   Round round{static_cast<double>(one.bytes), 0};
   for (const Result& result : results) round.seconds += median(result.seconds);
-  // A line through two sizes separates the latency from the time of bytes. With one size, all may be bytes.
+  // A line through two sizes separates the latency from the time of bytes. With one size, all of the time may
+  // be that of bytes.
   const Round before = last_ && last_->bytes < round.bytes ? *last_ : Round{};
   if (round.bytes > before.bytes)
     seconds_per_byte_ = std::max(0.0, (round.seconds - before.seconds) / (round.bytes - before.bytes));

@@ -10,17 +10,17 @@
 
 namespace stretto::bench {
 
-/// Distributes the time of a run (--budget) over its cases by their bytes, since that is how the time they
-/// need grows. What one case leaves goes to those after it. All ranks get the same answers if they pass the
-/// same times.
+/// Distributes the time of a run (--budget) over its cases by their bytes, because the time that they need
+/// grows with these. The time that one case leaves goes to those after it. All ranks get the same answers if
+/// they pass the same times.
 class Budget {
  public:
   Budget(const Options& options, const std::vector<Case>& cases);
 
-  /// Whether the next case would end in time, judging by those before it. The first case is always
-  /// measured: nothing is known of it.
+  /// Whether the next case would end in time, judging by those before it. The first case is always measured,
+  /// because nothing is known about it.
   bool has_time_for(const Case& next, double elapsed) const;
-  /// Returns the seconds that it may take.
+  /// Returns the seconds that the next case may take.
   double seconds_for(const Case& next, double elapsed) const;
   void note(const Case& one, const std::vector<Result>& results);
   void note_skipped(const Case& one);
@@ -35,7 +35,7 @@ class Budget {
   const Options& options_;
   double bytes_left_ = 0.0;  // of all cases that are still to come
   std::optional<Round> last_;
-  double seconds_per_byte_ = 0.0;  // higher than in the last case, for longer messages
+  double seconds_per_byte_ = 0.0;  // by which longer messages take longer than the last case
 };
 
 }  // namespace stretto::bench

@@ -32,7 +32,7 @@ Buffers::Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t
       pairs_(std::clamp<std::size_t>(budget / (2 * Extent(message_bytes).stride), 1, most_pairs)) {
   const std::size_t bytes = pairs_ * (input_.stride + output_.stride);
   memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{alignment})));
-  // Writing all of it also makes the system map the pages now, not in a timed call.
+  // Writing all of the memory also makes the system map the pages now, not in a timed call.
   std::memset(memory_.get(), std::to_integer<int>(guard), bytes);
 }
 

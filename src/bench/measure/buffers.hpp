@@ -6,12 +6,13 @@
 
 namespace stretto::bench {
 
-/// Several pairs of an input and an output, used in turn: a buffer that is used again and again would stay
-/// in a cache as no program's would. Each buffer is followed by guard bytes that must not be written.
+/// Several pairs of an input and an output buffer, used in turn: a single buffer that is used again and again
+/// would stay in a cache, unlike a program's. Each buffer is followed by guard bytes that must not be
+/// written.
 class Buffers {
  public:
-  /// Makes as many pairs as fit into `budget` bytes if both buffers were whole messages, because ranks must
-  /// make the same number of calls whatever their own buffers hold. At least one pair.
+  /// Makes as many pairs as would fit into `budget` bytes if both buffers were whole messages, and at least
+  /// one pair. Ranks must make the same number of calls, whatever the size of their own buffers.
   Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes,
           std::size_t most_pairs, std::size_t budget);
 

@@ -14,9 +14,9 @@
 namespace stretto::bench {
 namespace {
 
-/// Found at run time: libraries differ in what they have, and a program whose symbols include non-blocking
-/// collectives is initialized in another way (interpose/session/thread_level.hpp), whose cost blocking
-/// calls should not pay.
+/// Finds the function at run time. MPI libraries have different functions, and a program whose symbols
+/// include non-blocking collectives is initialized in another way (interpose/session/thread_level.hpp), at a
+/// cost that blocking calls should not pay.
 void* find_function(Collective collective, const std::string& spec, bool is_native, Form form) {
   std::string name(name_of(collective));
   if (form == Form::non_blocking) name = "i" + name;
@@ -42,7 +42,7 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
   return found;
 }
 
-/// Returns the library's own function, of the type of the program's.
+/// Returns the MPI library's own function, with the type of the program's function.
 template <typename Function>
 Function* of_library(Function* /*of_program*/, const char* symbol) {
   return reinterpret_cast<Function*>(mpi_symbol(symbol));
@@ -113,7 +113,7 @@ void Call::check(int code) const {
   throw std::runtime_error(what);
 }
 
-/// Passes the arguments of the blocking call on, with those that the form adds.
+/// Passes on the arguments of the blocking call, with those that the form adds.
 template <typename... Given>
 int Call::pass(void* request, Given... arguments) const {
   const auto call = [this](auto... all) {

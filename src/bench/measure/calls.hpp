@@ -14,18 +14,19 @@
 
 namespace stretto::bench {
 
-/// Why a part of a measurement failed, in one line.
+/// Returns one line that says why a part of a measurement failed.
 std::string failure(const std::string& what, int code);
 /// Throws that line as a std::runtime_error.
 [[noreturn]] void fail(const std::string& what, int code);
 
-/// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it: with `native` the
-/// library's own, with `auto` the one in front of it, both without the cost of reading a spec. Each buffer
-/// pair has its own request if the form has any. With an algorithm of the library, `spec` is native(NAME).
+/// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it. `native` is the MPI
+/// library's own call, `auto` is Stretto's in front of it; neither has the cost of reading a spec. Each
+/// buffer pair has its own request if the form has any. With an algorithm of the MPI library, `spec` is
+/// native(NAME).
 class Call {
  public:
-  /// Throws std::invalid_argument if the library has no such form. The other functions throw
-  /// std::runtime_error when MPI fails, and std::invalid_argument when the library refuses its algorithm.
+  /// Throws std::invalid_argument if the MPI library has no such form. The other functions throw
+  /// std::runtime_error if MPI fails, and std::invalid_argument if the MPI library refuses its algorithm.
   Call(const Role& role, const Element& element, std::string spec, Form form, Buffers& buffers,
        const LibraryAlgorithm* algorithm);
   Call(Call&&) = default;
@@ -34,15 +35,16 @@ class Call {
   Call& operator=(Call&&) = delete;
   ~Call();
 
-  /// The library's algorithm; nullptr: the MPI default. To be forced while the other functions are called.
+  /// The MPI library's algorithm; nullptr: the MPI default. It must be forced while the other functions are
+  /// called.
   const LibraryAlgorithm* algorithm() const noexcept { return algorithm_; }
 
-  /// Does what a program does once before its calls: makes the request of a persistent one. Starts it once,
-  /// since the first start may still set things up.
+  /// Makes the request of a persistent call, as a program does once before its calls. Starts it once, because
+  /// the first start may still set things up.
   void prepare(std::size_t pair);
-  /// Starts the call. A blocking call has ended afterwards.
+  /// Starts the call. A blocking call has ended when this returns.
   void start(std::size_t pair);
-  /// Returns whether it has ended.
+  /// Returns whether the call has ended.
   bool test(std::size_t pair);
   void wait(std::size_t pair);
 

@@ -7,15 +7,15 @@
 
 namespace stretto::bench {
 
-/// What a program computes while a collective is in flight. Its work is fixed. It takes longer if others,
-/// such as a thread that advances the collective, use its core.
+/// The computation of a program while a collective is in flight. The amount of work is fixed. It takes longer
+/// if other threads, such as one that advances the collective, use its core.
 class Computation {
  public:
-  /// About a tenth of a microsecond each.
+  /// Computes units, which take about a tenth of a microsecond each.
   void run(std::size_t units) {
     for (std::size_t unit = 0; unit < units; ++unit) {
       for (double& value : values_) value = value * 0.999 + 0.001;
-      // Prevents that two units are merged into one.
+      // Prevents the compiler from merging two units into one.
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
   }

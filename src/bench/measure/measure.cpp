@@ -22,18 +22,18 @@
 namespace stretto::bench {
 namespace {
 
-// The least duration of a sample and so of a row of calls as programs make them. What an idle link has
-// saved up (a token bucket, as in clouds) only affects the first calls.
+// The least duration of a sample, that is, of a row of calls as programs make them. The bytes that an idle
+// link has saved up (a token bucket, as in clouds) affect only the first calls.
 constexpr double sample_seconds = 20e-3;
 constexpr double warmup_seconds = 0.5;  // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t most_repetitions = 10000;
 constexpr std::size_t most_calls = 1024;  // in a sample
-// Each pair has a persistent request. If there were many, none would be in a cache, as a program's few are.
+// Each pair has a persistent request. If there were many, none would be in a cache, unlike the few of a
+// program.
 constexpr std::size_t most_requests = 64;
 constexpr std::size_t buffer_budget = std::size_t{64} << 20U;  // bytes of all buffers, unless pairs need more
 
-/// Returns the largest value of any rank. All ranks get the same, so decisions taken from it are the same
-/// on all.
+/// Returns the largest values of all ranks. All ranks get the same values, so they take the same decisions.
 template <std::size_t count>
 std::array<double, count> largest(std::array<double, count> values) {
   auto* const allreduce = mpi.Allreduce;
@@ -44,7 +44,7 @@ std::array<double, count> largest(std::array<double, count> values) {
 std::string choice(Collective collective, Form form, std::size_t bytes) {
   std::array<char, 256> text{};
   std::string name(name_of(collective_of(collective)));
-  // No size counts where ranks do not know it.
+  // The size does not count where ranks do not know it.
   if (has_private_lengths(collective_of(collective))) bytes = 0;
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
@@ -54,7 +54,7 @@ std::string choice(Collective collective, Form form, std::size_t bytes) {
   return text.data();
 }
 
-/// Seconds of this rank since a start that all ranks share.
+/// Returns the seconds of this rank's work since a start that all ranks share.
 template <typename Work>
 double timed(const Work& work) {
   mpi.Barrier(mpi.comm_world);
@@ -63,7 +63,7 @@ double timed(const Work& work) {
   return seconds_now() - begin;
 }
 
-/// What is warmed up, besides its form and case.
+/// Returns the name of what is warmed up, besides its form and case.
 std::string warm_key(const Options& options, const Result& result) {
   const std::string collective(name_of(options.collective));
   return collective + " " + std::to_string(options.root) + " " + std::to_string(options.skew.value_or(-1)) +
@@ -72,7 +72,7 @@ std::string warm_key(const Options& options, const Result& result) {
 
 /// Returns the seconds of a computation that all ranks do at once, with no call in flight.
 double measure_unit(Computation& computation) {
-  constexpr std::size_t units = 100'000;  // longer than a slice of a core that ranks share
+  constexpr std::size_t units = 100'000;  // take longer than a slice of a core that ranks share
   std::vector<double> seconds(7);
   for (double& one : seconds) one = largest<1>({timed([&] { computation.run(units); })})[0];
   return median(seconds) / static_cast<double>(units);
@@ -80,7 +80,7 @@ double measure_unit(Computation& computation) {
 
 }  // namespace
 
-/// One call and what it works on.
+/// One call and the stage that it works on.
 struct Measurement::Step {
   Stage* stage;
   Call call;
@@ -93,7 +93,7 @@ struct Measurement::Subject {
   std::size_t units = 0;  // of the computation
 };
 
-/// What one case needs while it is measured.
+/// The state of one case while it is measured.
 class Measurement::Trial {
  public:
   Trial(Measurement& owner, const Case& one) : owner_(owner), case_(one) {
@@ -102,7 +102,7 @@ class Measurement::Trial {
     budget_ = buffer_budget / most_stages;
   }
 
-  /// The collective itself if there are no parts.
+  /// Makes the subject for a mock-up; for the collective itself if there are no parts.
   Subject make_subject(const std::string& spec, Form form, const Mockup& mockup) {
     std::vector<Mockup::Part> parts = mockup.parts;
     if (parts.empty()) parts.push_back({owner_.options_.collective});
@@ -112,12 +112,12 @@ class Measurement::Trial {
     subject.result.form = form;
     for (std::size_t index = 0; index < parts.size(); ++index) {
       const Mockup::Part& part = parts[index];
-      // Two equal parts of one mock-up have their own buffers. Otherwise the second would hide what the
-      // first did.
+      // Two equal parts of one mock-up have their own buffers. Otherwise the second would hide the result of
+      // the first.
       const auto earlier =
           std::count(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(index), part);
       Stage& its_stage = stage(part, static_cast<std::size_t>(earlier));
-      // stretto_choice() knows equal blocks only.
+      // stretto_choice() supports only equal blocks.
       const bool is_known = spec == "auto" && !its_stage.role().is_skewed();
       std::string chosen = is_known ? choice(part.collective, form, case_.bytes / part.divisor) : spec;
       const LibraryAlgorithm* const algorithm = find_algorithm(part.collective, form, spec, chosen);
@@ -138,7 +138,7 @@ class Measurement::Trial {
     }
     const double row = std::min({16.0, static_cast<double>(least_pairs()), sample_seconds / call});
     if (row < 2) return call;
-    // One short call is not representative: times a row of them, as they will be measured.
+    // One short call is not representative: times a row of calls, as they will be measured.
     return measure(subject, static_cast<std::size_t>(row), unchecked);
   }
 
@@ -154,7 +154,7 @@ class Measurement::Trial {
       computations.push_back(measure_computation(subject));
       spent += (calls.back() + computations.back()) * static_cast<double>(inner);
     }
-    // The time of a unit changes, as ranks that share a core or others on it do.
+    // The time of a unit changes with the other ranks and programs on its core.
     const double units = static_cast<double>(subject.units) * median(calls) / median(computations);
     subject.units = static_cast<std::size_t>(std::max(1.0, std::round(units)));
   }
@@ -170,24 +170,24 @@ class Measurement::Trial {
         measure(subject, inner, holds, [&](std::size_t pair) { compute(subject, pair); }));
   }
 
-  /// To be called for all subjects once they are made.
+  /// Whether a barrier follows each call. To be called once all subjects are made.
   bool with_barrier() const {
     return std::any_of(stages_.begin(), stages_.end(),
                        [](const Place& place) { return place.stage.role().ranks_run_ahead(); });
   }
-  /// A call in place would find no input where another one has written.
+  /// Returns the most calls in a sample. A call in place would find no input where another call has written.
   std::size_t most_calls_in_sample() const { return case_.in_place ? least_pairs() : most_calls; }
 
  private:
-  /// Returns the index of a stage: the n-th one of a part.
+  /// A stage and its index: it is the `number`-th one of a part.
   struct Place {
     Mockup::Part part;
     std::size_t number;
     Stage stage;
   };
 
-  /// Returns nullptr if the MPI default or another spec was chosen. A choice of `auto` that cannot be
-  /// forced on the library becomes `native`, as in a program.
+  /// Returns nullptr if the MPI default or another spec was chosen. A choice of `auto` that cannot be forced
+  /// on the MPI library becomes `native`, as in a program.
   const LibraryAlgorithm* find_algorithm(Collective collective, Form form, const std::string& spec,
                                          std::string& chosen) const {
     const std::string name(library_algorithm_in(chosen));
@@ -204,7 +204,7 @@ class Measurement::Trial {
   static bool unchecked(const Stage& /*stage*/) { return true; }
   static constexpr auto nothing = [](std::size_t /*pair*/) {};
 
-  /// Shared by all specs.
+  /// Returns a stage, which all specs share.
   Stage& stage(const Mockup::Part& part, std::size_t number) {
     for (Place& place : stages_) {
       if (place.part == part && place.number == number) return place.stage;
@@ -224,12 +224,12 @@ class Measurement::Trial {
     return least;
   }
 
-  /// Makes as many calls as a sample has, with `between(pair)` between start and end of each. Returns the
-  /// seconds of a call on the slowest rank, and notes wrong results.
+  /// Makes the calls of a sample, with `between(pair)` between start and end of each. Returns the seconds of
+  /// a call on the slowest rank, and notes wrong results.
   ///
-  /// If a rank may end its call before others have begun theirs, as a broadcasting root does, a barrier
-  /// after each call is part of the time, for every spec alike. Without it the calls of a row would overlap
-  /// as in no program. And a single call would seem to take no time on the rank that leaves the first
+  /// If a rank may end its call before others have begun theirs, as a broadcasting root does, a barrier after
+  /// each call is part of the time, for every spec alike. Without the barrier, the calls of a row would
+  /// overlap as in no program. And a single call would seem to take no time on the rank that leaves the first
   /// barrier last, since its message has arrived by then.
   template <typename Check, typename Between = decltype(nothing)>
   double measure(Subject& subject, std::size_t inner, const Check& holds, const Between& between = nothing) {
@@ -263,7 +263,7 @@ class Measurement::Trial {
     return largest<1>({local})[0] / static_cast<double>(subject.result.inner);
   }
 
-  /// As in a program that computes while its call is in flight.
+  /// Computes as a program does while its call is in flight.
   void compute(Subject& subject, std::size_t pair) {
     const double every = owner_.options_.test_every;
     const std::size_t most = every > 0 ? owner_.units_in(every) : SIZE_MAX;
@@ -316,8 +316,8 @@ std::vector<Result> Measurement::run(const Case& one, double most_seconds, const
     if (is_new) known->second = trial.warm_up(subject);
     fastest = std::min(fastest, known->second);
   }
-  // All get the same number of calls, so that the common start has the same weight in all their samples.
-  // Where nothing was called before, that is one.
+  // All subjects get the same number of calls, so that the common start has the same weight in all samples.
+  // If nothing was called before, the number is one.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
   const auto inner =
       static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_calls_in_sample())));

@@ -7,7 +7,7 @@
 
 namespace stretto::bench {
 
-/// Returns the median, the upper one of an even number of values. Needs at least one value.
+/// Returns the median; for an even number of values, the upper of the middle two. Needs at least one value.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -11,11 +11,11 @@
 
 namespace stretto::bench {
 
-/// What the calls of one role work on: the buffers, their contents before, and what must be there after.
-/// The calls of a row use the pairs of buffers in turn, and the next row goes on where it ended.
+/// The buffers on which the calls of one role work, their contents before, and what they must hold after. The
+/// calls of a row use the pairs of buffers in turn, and the next row goes on where it ended.
 class Stage {
  public:
-  /// Makes at most so many pairs, in so many bytes.
+  /// Makes at most `most_pairs` pairs of buffers, in `budget` bytes.
   Stage(const Role& role, const Element& element, const Pattern& pattern, std::size_t most_pairs,
         std::size_t budget);
 
@@ -25,8 +25,8 @@ class Stage {
   /// Returns the buffers of a call of the row.
   std::size_t pair(std::size_t call) const noexcept { return (first_ + call) % buffers_.pairs(); }
 
-  /// Writes new data for the next `inner` calls. In place, there are as many pairs as calls. Otherwise
-  /// calls share pairs, since their input stays unchanged.
+  /// Writes new data for the next `inner` calls. In place, there are as many pairs as calls. Otherwise calls
+  /// may share pairs, because their input stays unchanged.
   void prepare(Call& call, std::size_t inner, std::uint64_t generation);
   /// Checks everything after a single call.
   bool holds_all();

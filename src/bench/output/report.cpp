@@ -25,7 +25,7 @@ void print(const Json& event) {
   std::cout << event.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-/// The first words of the library's version text: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
+/// Returns the first words of the library's version text: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
 std::string library_version() {
   MpiText text{};
   int length = 0;

@@ -10,22 +10,22 @@
 
 namespace stretto::bench {
 
-/// Where the ranks run.
+/// The rank of this process, and the nodes of all ranks.
 struct Placement {
   int rank = 0;
   int ranks = 1;
   std::vector<int> ppn;  // ranks of each node, on rank 0 only
 };
 
-/// Collective over MPI_COMM_WORLD.
+/// Finds the placement. Collective over MPI_COMM_WORLD.
 Placement find_placement();
 
-/// Events on standard output, one JSON object per line, each flushed at once. Only rank 0 may call these.
-/// report_ready() is for a job that serves: the library's own algorithms for each collective, in the
-/// measured forms.
+/// These functions print events on standard output, one JSON object per line, each flushed at once. Only rank
+/// 0 may call them. report_ready() is for a job that serves. It lists the MPI library's own algorithms for
+/// each collective, in the measured forms.
 void report_ready(const Options& usual, const Placement& placement);
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
-/// The first event of a calibration, whose others are in bench/calibration/phases/phases.hpp.
+/// Reports the first event of a calibration; the others are in bench/calibration/phases/phases.hpp.
 void report_calibration(const Options& options, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);

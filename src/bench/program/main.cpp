@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program that a launcher starts: finds an MPI library of the interface that its first argument
-// names, and then loads the rest (../main.cpp), which is a shared object beside it. So no MPI library is
-// linked: one build runs on each, whatever its file is called. Stretto is linked, so its functions come
+// The measuring program that a launcher starts. It finds an MPI library of the interface that its first
+// argument names, and then loads the rest (../main.cpp), which is a shared object beside it. No MPI library
+// is linked, so one build runs on each, whatever its file is called. Stretto is linked, so its functions come
 // first.
 #include <dlfcn.h>
 #include <link.h>
@@ -19,7 +19,7 @@
 namespace stretto::bench {
 namespace {
 
-/// Returns the names by which programs of an interface load their library. Debian has one of its own for
+/// Returns the names by which programs of an interface load their library. Debian has its own name for
 /// MPICH's.
 std::vector<std::string> names_of_library(Interface interface) {
   switch (interface) {
@@ -61,8 +61,8 @@ bool is_loaded(Interface interface) {
              &interface) != 0;
 }
 
-/// Loads the MPI library, unless it is there. A folder that the user names counts before a name: the
-/// system may have the other name of another library.
+/// Loads the MPI library unless the process has it already. A folder that the user names takes precedence
+/// over the order of names: the system may have another library under the other name.
 bool load_library(Interface interface) {
   if (is_loaded(interface)) return true;
   const std::vector<std::string> names = names_of_library(interface);
@@ -74,7 +74,7 @@ bool load_library(Interface interface) {
   return std::ranges::any_of(names, open_globally);
 }
 
-/// In place of the interface: the job has no MPI library.
+/// The argument in place of the interface if the job has no MPI library.
 constexpr std::string_view without_mpi = "sockets";
 
 int fail(const std::string& reason) {
@@ -108,7 +108,7 @@ int start(int count, char** words) {
     return fail(names + " was not found; add the folder of your MPI library to LD_LIBRARY_PATH");
   }
   const std::string path = path_of_rest();
-  // Without MPI, functions that are never called are nowhere.
+  // Without MPI, some functions are never called and do not exist, so symbols are bound lazily.
   void* rest = dlopen(path.c_str(), (interface ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
   if (rest == nullptr) return fail(dlerror());
   auto* const run = reinterpret_cast<int (*)(int, char**)>(dlsym(rest, "stretto_bench_main"));

@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-/// A type of so many bytes, possibly more than MPI's int counts, as one element.
+/// A datatype whose single element has `bytes` bytes, possibly more than MPI's int can count.
 class BytesType {
  public:
   explicit BytesType(std::size_t bytes) {

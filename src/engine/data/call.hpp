@@ -23,27 +23,28 @@ struct Call {
   void* output = nullptr;
   Element element;
   std::size_t count = 0;  // elements of the message
-  Range input_holds;      // what lies in the buffers, from their beginnings; none if there is no such buffer
+  Range input_holds;      // the elements in the buffers, from their start on; none if there is no such buffer
   Range output_holds;
-  /// Whether both are one buffer. Equal addresses are not enough: each may be MPI_BOTTOM.
+  /// Whether input and output are one buffer. Equal addresses are not enough: each may be MPI_BOTTOM.
   bool in_place = false;
-  /// Where the caller's block of each rank begins, and the end. If empty, schedules cut the message as they
-  /// want.
+  /// The beginning of the caller's block of each rank, and the end. If empty, schedules cut the message as
+  /// they want.
   std::span<const std::size_t> borders = {};
-  /// Where the blocks of the output begin, if they have other lengths than those of the input: of a
-  /// collective with private lengths. `count` is 0 then, as on all ranks, and the message is never cut.
+  /// The beginnings of the output's blocks, and the end, in a collective with private lengths: there, the
+  /// blocks of the output may have other lengths than those of the input. `count` is 0 then on all ranks, and
+  /// the message is never cut.
   std::span<const std::size_t> output_borders = {};
   Walk walk = Walk::only;
-  /// [scratch block] Its length: what the walk of lengths has as its scratch memory, and what the other one
-  /// goes by.
+  /// [scratch block] Its length. The walk of lengths uses this as its scratch memory, and the second walk
+  /// reads it.
   std::span<std::size_t> scratch_lengths = {};
   int root = 0;
-  /// If the program's buffers are not in host memory, these bring what is in them here and back.
+  /// The copies from the program's buffers and back, if these are not in host memory.
   SegmentCopies* staging = nullptr;
-  /// Whether buffers are where only the MPI library can access them.
+  /// Whether buffers are in memory that only the MPI library can access.
   bool library_reads_device = false;
 
-  /// Returns one of several segments, cut in as many blocks as its schedule has.
+  /// Returns one of several segments, cut into as many blocks as its schedule has.
   [[nodiscard]] BlockCut cut(std::size_t segment, std::size_t segments, std::size_t blocks) const {
     if (!borders.empty()) return {borders, segment, segments};
     return {Partition(count, segments).run(segment), blocks};

@@ -20,7 +20,7 @@ struct Element {
   std::ptrdiff_t true_extent = 0;
   bool commutative = true;
   kernels::Function kernel = nullptr;  // nullptr: MPI_Reduce_local does it
-  /// Whether the operation is the program's: it may write to both of its operands.
+  /// Whether the operation is the program's, which may write to both of its operands.
   bool calls_program = false;
 
   /// Whether there are no gaps, so that moving elements is moving bytes.
@@ -52,24 +52,24 @@ struct Element {
 
   /// Computes into ← from. Gaps in `into` keep their contents. Returns an MPI error code.
   int copy(void* into, const void* from, std::size_t count) const;
-  /// Computes the same past the caches, where that is possible.
+  /// Does the same as copy(), but writes past the caches where that is possible.
   int stream(void* into, const void* from, std::size_t count) const;
 
   /// Computes into ← left op right. `into` may be one of the two. Returns an MPI error code.
   int reduce(void* into, const void* left, const void* right, std::size_t count) const;
 
-  /// Computes the same, where what arrived in `landing` may be overwritten.
+  /// Does the same as reduce() with an operand that has arrived in `landing`, which may be overwritten.
   int reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with,
                      std::size_t count) const;
 
  private:
-  /// Computes right ← left op right by MPI. Only `right`, and what may be spoilt, may be changed by the
-  /// program.
+  /// Computes right ← left op right by MPI. The program's operation may change `right`, and `left` only if
+  /// `may_spoil_left`.
   int reduce_by_library(const void* left, bool may_spoil_left, void* right, std::size_t count) const;
 };
 
-/// Returns the element for a datatype and an operation; nothing if this library does not know them or MPI
-/// does not define the reduction. The MPI library must handle those. Makes no call on an invalid handle.
+/// Returns the element for a datatype and an operation; nothing if Stretto does not know them or MPI does not
+/// define the reduction. The MPI library must handle such calls. Makes no call on an invalid handle.
 std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op);
 
 /// Returns a number for each predefined operation, the same on all ranks, and one number for all others.

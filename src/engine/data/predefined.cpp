@@ -20,7 +20,7 @@ enum class Class : std::uint8_t { integer, multi_language, floating, complex, lo
 struct Predefined {
   MPI_Datatype handle;
   Class kind;
-  Type type;  // of integer, multi_language, floating, complex, logical and byte
+  Type type;  // for integer, multi_language, floating, complex, logical and byte
   std::size_t size;
 };
 
@@ -150,8 +150,8 @@ void load_predefined_handles() {
                               mpi.long_double_int, mpi.two_real, mpi.two_double_precision, mpi.two_integer}) {
     add(handle, Class::pair);
   }
-  // The values of Fortran's LOGICAL depend on the compiler, so the library reduces it. The others are no
-  // numbers.
+  // The values of Fortran's LOGICAL depend on the compiler, so the MPI library reduces it. The other types
+  // are no numbers.
   for (MPI_Datatype handle : {mpi.logical, mpi.char_, mpi.wchar, mpi.character, mpi.packed})
     add(handle, Class::other);
 
@@ -186,7 +186,7 @@ bool is_program_operation(MPI_Op op) {
 }
 
 std::string name_of_operation(int number) {
-  // In the order of the table.
+  // The names are in the order of the table.
   constexpr std::array<const char*, 15> names{
       "MPI_SUM",    "MPI_PROD",   "MPI_MIN",     "MPI_MAX",   "MPI_LAND",
       "MPI_LOR",    "MPI_LXOR",   "MPI_BAND",    "MPI_BOR",   "MPI_BXOR",

@@ -7,9 +7,10 @@
 
 namespace stretto {
 
-/// Where messages of this rank to itself travel: a communicator of Stretto's own with no other rank. On
-/// MPI_COMM_SELF, a receive of the program could match them; with other ranks, MPICH 4 takes another way, on
-/// which it reports messages from or to MPI_BOTTOM as truncated. To be set before any copy.
+/// The communicator for messages of this rank to itself. It is Stretto's own and has no other rank. On
+/// MPI_COMM_SELF, a receive of the program could match these messages. On a communicator with other ranks,
+/// MPICH 4 uses another path, which reports messages from or to MPI_BOTTOM as truncated. It must be set
+/// before any copy.
 struct SelfMessages {
   MPI_Comm comm{};
   std::mutex one_at_a_time{};  // the messages of two threads could match each other's

@@ -12,12 +12,12 @@
 
 namespace stretto {
 
-/// What Stretto has made in a context of the driver: a stream for each direction of copies, and events that
-/// are not in use. Never freed: the context may be gone.
+/// The objects that Stretto has made in a context of the driver: a stream for each direction of copies, and
+/// events that are not in use. They are never freed, since the context may be gone.
 class DeviceContext {
  public:
-  /// Returns what there is for a context, made at its first use; nullptr, and the driver's error, if the
-  /// driver cannot make it. The context must be current.
+  /// Returns the objects of a context, which are made at its first use. Returns nullptr, with the driver's
+  /// error, if the driver cannot make them. The context must be current.
   static DeviceContext* find(const DeviceDriver& driver, DeviceDriver::Context handle, int& error);
 
   [[nodiscard]] DeviceDriver::Context handle() const { return handle_; }
@@ -25,10 +25,10 @@ class DeviceContext {
     return streams_.at(static_cast<std::size_t>(direction));
   }
 
-  /// Its context may be gone, and another one may get the same handle: it is not found any more.
+  /// Keeps find() from returning this: its context may be gone, and another one may get the same handle.
   void lose();
 
-  /// Returns nullptr, and the driver's error, if there is none.
+  /// Returns an event; nullptr, with the driver's error, if there is none.
   DeviceDriver::Event take_event(const DeviceDriver& driver, int& error);
   void give_back(DeviceDriver::Event event) noexcept;
 
@@ -44,7 +44,7 @@ class DeviceContext {
 
   DeviceDriver::Context handle_;
   std::array<DeviceDriver::Stream, 2> streams_{};
-  bool is_lost_ = false;  // under the lock of the table
+  bool is_lost_ = false;  // guarded by the lock of the table
   SpinLock lock_;
   std::vector<DeviceDriver::Event> idle_;
 };

@@ -26,7 +26,7 @@ void DeviceCopies::check(int error) {
   if (error != DeviceDriver::success && error_ == DeviceDriver::success) error_ = error;
 }
 
-/// What is under way can no longer be awaited.
+/// Stops tracking copies under way, which can no longer be awaited.
 void DeviceCopies::lose_track() {
   may_still_run_ = may_still_run_ || has_copies_ || !under_way_.empty();
   under_way_.clear();
@@ -59,7 +59,7 @@ void DeviceCopies::add_runs(const void* device, std::byte* host, std::span<const
   for (const Range& run : runs) add(device_address(device) + run.first, host + run.first, run.count);
 }
 
-/// Begins to copy what was added last.
+/// Begins to copy the rows that were added last.
 void DeviceCopies::start_rows() {
   const Rows rows = std::exchange(rows_, {});
   if (error_ != DeviceDriver::success || rows.bytes == 0) return;
@@ -69,7 +69,7 @@ void DeviceCopies::start_rows() {
   }
   open_.bytes += rows.bytes * rows.count;
   const ContextGuard guard(*driver_, handle_);
-  // Some devices copy no rows that are farther apart.
+  // Some devices cannot copy rows that are farther apart.
   constexpr std::size_t most_pitch = (std::size_t{1} << 31) - 1;
   if (rows.count > 1 && rows.pitch <= most_pitch) return start_at_once(rows);
   for (std::size_t row = 0; row < rows.count && error_ == DeviceDriver::success; ++row)
@@ -96,15 +96,15 @@ void DeviceCopies::start_one(DeviceDriver::Address device, std::byte* host, std:
   has_copies_ = true;
 }
 
-/// Calls attempt(), in the context, until it returns no error, but not often: to know when copies have ended
-/// is worth a second look, though the operation has failed by then.
+/// Calls attempt(), in the context, until it returns no error, but only a few times. The operation has failed
+/// by then, but knowing when copies have ended is worth another try.
 template <typename Attempt>
 int DeviceCopies::retry(const Attempt& attempt) {
   constexpr int most_attempts = 3;
   int error = DeviceDriver::success;
   if (DeviceDriver::loaded() == nullptr) {
     check(DeviceDriver::not_initialized);
-    return DeviceDriver::not_initialized;  // a child of the process that has the context
+    return DeviceDriver::not_initialized;  // this is a child of the process that has the context
   }
   for (int i = 0; i < most_attempts; ++i) {
     const ContextGuard guard(*driver_, handle_);

@@ -13,36 +13,36 @@ namespace stretto {
 class DeviceContext;
 
 /// Copies in one direction between device and host memory, one after the other, on a stream of their own.
-/// Units are counted, each of some copies. The stream does not wait for those of the program, nor they for
-/// it.
+/// They form units, which are counted. The stream does not wait for those of the program, nor do they wait
+/// for it.
 class DeviceCopies {
  public:
   DeviceCopies() = default;
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
-  /// Events of copies under way are left. Their memory is the owner's affair.
+  /// Leaves the events of copies under way. The owner must keep the memory of such copies.
   ~DeviceCopies() = default;
 
   /// To be called before a call's first copy. No copy may be under way.
   void begin(const DeviceDriver& driver, DeviceDriver::Context context, CopyDirection direction);
-  /// nullptr: they are not observed.
+  /// Sets the observer of the copies; nullptr: they are not observed.
   void observe(CopyObserver* observer) { observer_ = observer; }
 
   /// Opens a unit, which is `part` of a call.
   void begin_unit(const CopiedPart& part);
-  /// Adds a run of bytes to the open unit. Runs that follow each other are one copy, and so are several of
-  /// one length at one distance from each other, the same on both sides.
+  /// Adds a run of bytes to the open unit. Adjacent runs are one copy. So are runs of one length at equal
+  /// distances, if the distances are the same on both sides.
   void add(DeviceDriver::Address device, std::byte* host, std::size_t bytes);
-  /// Adds runs of bytes, from both addresses on.
+  /// Adds runs of bytes, which count from both addresses.
   void add_runs(const void* device, std::byte* host, std::span<const Range> runs);
   /// Ends the unit.
   void end_unit();
-  /// Returns how many units have ended. Looks, and does not wait.
+  /// Returns how many units have ended. Does not wait.
   std::size_t ended_units();
 
   /// Whether nothing is under way that could still write to memory.
   bool is_idle() { return ended_units() == units_; }
-  /// The driver's first error, or 0. After it, nothing more is begun.
+  /// The driver's first error, or 0. After an error, no copy is begun.
   [[nodiscard]] int error() const { return error_; }
   /// Whether copies whose end cannot be seen may be under way.
   [[nodiscard]] bool may_still_run() const { return may_still_run_; }
@@ -52,7 +52,7 @@ class DeviceCopies {
     CopiedPart part;
     std::size_t bytes = 0;
     bool is_observed = false;
-    std::size_t number = 0;               // as the observer has it
+    std::size_t number = 0;               // that the observer gave it
     DeviceDriver::Event event = nullptr;  // nullptr: it has no copies
   };
 

@@ -18,7 +18,7 @@
 namespace stretto {
 namespace {
 
-// Of cuda.h: CUpointer_attribute and CUmemorytype.
+// Values of CUpointer_attribute and CUmemorytype in cuda.h.
 constexpr int attribute_context = 1;
 constexpr int attribute_memory_type = 2;
 constexpr int attribute_is_managed = 8;
@@ -60,8 +60,8 @@ const DeviceDriver* DeviceDriver::loaded() {
   static std::atomic<std::uint64_t> looked_at{0};
   if (is_ready.load(std::memory_order_acquire)) return &driver;
   if (is_forked.load(std::memory_order_relaxed)) return nullptr;
-  // A search for a library that is not loaded takes 20 µs. Seeing that none was loaded since takes a
-  // fraction of one.
+  // A search for a library that is not loaded takes 20 µs. To see that none was loaded since takes a fraction
+  // of a microsecond.
   const std::uint64_t loads = libraries_loaded_so_far();
   if (looked_at.load(std::memory_order_relaxed) == loads) return nullptr;
   if (void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD); library != nullptr) {

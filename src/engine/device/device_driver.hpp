@@ -59,27 +59,29 @@ struct DeviceDriver {
   /// nullptr in drivers before CUDA 9.2.
   int (*context_of_stream)(Stream stream, Context* context) = nullptr;
 
-  /// Returns nullptr while the process has loaded no driver, or one that has not all of these functions
-  /// (before CUDA 7.0), and in a process that was forked after it had: a context does not survive a fork.
-  /// Takes some ten nanoseconds.
+  /// Returns the driver; nullptr while the process has loaded no driver, or one that lacks some of these
+  /// functions (before CUDA 7.0). A process that was forked after its parent had a driver gets nullptr, too,
+  /// since a context does not survive a fork. Takes some ten nanoseconds.
   static const DeviceDriver* loaded();
 
   /// Whether memory belongs to a device, and the processor cannot access it. If the driver fails, all memory
-  /// that the processor cannot access counts as such. What the driver does not know counts as the host's.
+  /// that the processor cannot access counts as device memory. Memory that the driver does not know counts as
+  /// host memory.
   [[nodiscard]] bool is_device_memory(const void* pointer) const;
 
-  /// Whether the driver itself knows memory. What Stretto knows without it does not count: another vendor's
-  /// driver may have given the address to a tensor of its own.
+  /// Whether the driver itself knows memory. It is asked even about memory that is surely the host's: another
+  /// vendor's driver may have given the address to a tensor of its own.
   [[nodiscard]] bool knows(const void* pointer) const;
 
   enum class Place : std::uint8_t { host, device, unknown };
-  /// Managed memory counts as the host's, which can access it. Unknown is what the driver does not know, or
-  /// cannot say, and the processor cannot access: freed memory of a device, or that of a lost context. Writes
-  /// the driver's error, if there is one.
+  /// Returns where memory is. Managed memory counts as host memory, since the host can access it. Memory is
+  /// `unknown` if the driver does not know it, or cannot say, and the processor cannot access it: freed
+  /// memory of a device, or that of a lost context. Writes the driver's error, if there is one.
   [[nodiscard]] Place place_of(const void* pointer, int& error) const;
 
-  /// Copies to a device, and waits until the bytes are there. From memory that is not pinned, the driver's
-  /// own function may return before: a copy from there in the same stream does not.
+  /// Copies to a device, and waits until the bytes are there. If the host memory is not pinned, the driver's
+  /// own function may return before that. A copy back in the same stream does not, so this copies the last
+  /// byte back.
   int to_device_at_once(Address place, const void* host, std::size_t bytes) const {
     const int error = to_device(place, host, bytes);
     char last = 0;
@@ -90,17 +92,18 @@ struct DeviceDriver {
   [[nodiscard]] Context context_of(const void* pointer) const;
 
  private:
-  /// What the driver says of memory. If it does not know it, `type` is 0, and there is no context.
+  /// The driver's answer about memory. If it does not know the memory, `type` is 0, and there is no context.
   struct Facts {
     unsigned type = 0;
     unsigned is_managed = 0;
     Context context = nullptr;
     int ordinal = 0;  // of the device
   };
-  /// Takes a tenth of a microsecond, for memory that is not known too. (Questions for one attribute each,
-  /// cuPointerGetAttribute, take five times as long.) Returns the driver's error.
+  /// Asks the driver about memory, and returns its error. Takes a tenth of a microsecond, also for memory
+  /// that it does not know. (To ask for each attribute alone, by cuPointerGetAttribute, takes five times as
+  /// long.)
   int ask(const void* pointer, Facts& facts) const;
-  /// The same as place_of(), without a look at what the processor can access.
+  /// Does the same as place_of(), but does not check what the processor can access.
   Place find_place(const void* pointer, int& error) const;
   bool find_functions(void* library);
 };

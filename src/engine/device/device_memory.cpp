@@ -52,7 +52,7 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes) {
     std::memcpy(into, from, bytes);
     return;
   }
-  // From one device to itself or another: by way of the host.
+  // A copy from a device to itself or to another one goes by way of the host.
   PooledBuffer between(from_device && into_device ? bytes : 0);
   void* const host = between.data() != nullptr ? between.data() : into;
   if (from_device) {
@@ -70,7 +70,7 @@ void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range
   const DeviceDriver* driver = DeviceDriver::loaded();
   if (driver == nullptr || runs.empty()) return;
   const DeviceDriver::Context context = driver->context_of(device);
-  // As a synchronous copy does, it waits for the default stream, which may still use that memory.
+  // Like a synchronous copy, this waits for the default stream, which may still use that memory.
   StreamEvent event;
   int error = event.record(*driver, context, DeviceDriver::default_stream());
   while (!event.has_come(*driver, error)) sched_yield();

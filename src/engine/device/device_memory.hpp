@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory is a device's, and copies that the calling thread waits for.
+// Functions that tell which memory is a device's, and copies for which the calling thread waits.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ bool is_known_to_driver(const void* pointer);
 /// the process has loaded no driver.
 bool concerns_device(const void* input, const void* output);
 
-/// Copies bytes, each side in host or in device memory, and waits. Throws std::runtime_error if the driver
-/// cannot copy.
+/// Copies bytes between any two places in host or device memory, and waits. Throws std::runtime_error if the
+/// driver cannot copy.
 void copy_anywhere(void* into, const void* from, std::size_t bytes);
 
-/// Copies runs of bytes, from both addresses on, to device memory, and waits. Throws std::runtime_error if
-/// the driver cannot copy; `host` is abandoned then if copies may still read it.
+/// Copies runs of bytes to device memory, and waits. The runs count from both addresses. Throws
+/// std::runtime_error if the driver cannot copy; `host` is abandoned then if copies may still read it.
 void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range> runs);
 
-/// Returns an error of the driver for people. `what`: "from device memory" or "to device memory".
+/// Returns a text about an error of the driver. `what`: "from device memory" or "to device memory".
 std::string describe_copy_error(int error, const char* what);
 
 }  // namespace stretto

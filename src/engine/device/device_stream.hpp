@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has asked a device to do before it makes a call.
+// Waits for the work that a program has given to a device before it makes a call.
 #pragma once
 
 #include <initializer_list>
@@ -10,31 +10,32 @@ namespace stretto {
 
 class DeviceContext;
 
-/// From now on, calls of this thread whose buffers are in device memory begin when the device has done what
-/// is in this stream of the program by then. nullptr: what is in the default stream, but calls that are
-/// carried out by others wait for nothing. Returns the one before.
+/// From now on, calls of this thread whose buffers are in device memory begin when the device has done all
+/// that this stream of the program holds at the call. nullptr means the default stream, but then calls that
+/// Stretto does not carry out wait for nothing. Returns the previous stream.
 void* set_device_stream(void* stream);
 void* device_stream();
-/// Whether this thread has named one that is not the default stream.
+/// Whether this thread has set a stream that is not the default stream.
 bool follows_other_stream();
 
-/// Waits until the device has done what is in the stream that this thread has set, if it has set one: for a
-/// call with these buffers that is carried out by others. Returns the driver's error.
+/// Waits until the device has done all that is in the stream that this thread has set, if it has set one. For
+/// a call with these buffers that Stretto does not carry out. Returns the driver's error.
 int wait_for_device_stream(std::initializer_list<const void*> buffers);
 
-/// An event in a stream of the program: all that is in the stream by then.
+/// An event in a stream of the program. It comes when the device has done all that was in the stream before
+/// it.
 class StreamEvent {
  public:
   StreamEvent() = default;
   StreamEvent(const StreamEvent&) = delete;
   StreamEvent& operator=(const StreamEvent&) = delete;
-  /// An event that is still to come is left: it must not be used for something else.
+  /// Leaves an event that is still to come: it must not be used for something else.
   ~StreamEvent() = default;
 
-  /// Puts it into a stream. nullptr, or the default stream by its name: into that of `context`, so that it
-  /// comes after every stream that this one waits for. Returns the driver's error.
+  /// Puts the event into a stream. nullptr, or the default stream by its name, means that of `context`; then
+  /// the event comes after every stream for which the default stream waits. Returns the driver's error.
   int record(const DeviceDriver& driver, DeviceDriver::Context context, DeviceDriver::Stream stream);
-  /// Returns whether it has come, also after an error. Does not wait.
+  /// Returns whether the event has come. It counts as come after an error. Does not wait.
   bool has_come(const DeviceDriver& driver, int& error);
 
  private:

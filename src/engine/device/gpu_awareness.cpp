@@ -11,8 +11,8 @@ namespace {
 
 std::optional<bool> told;
 
-/// Returns the kinds of memory that the library takes (MPI 4.1, section 12.4.3); an empty text if it does not
-/// say.
+/// Returns the kinds of memory that the library accepts (MPI 4.1, section 12.4.3); an empty text if it does
+/// not say.
 std::string_view memory_kinds() {
   static std::array<char, 1024> text{};
   const auto info_of = reinterpret_cast<int (*)(MPI_Comm, MPI_Info*)>(mpi_symbol("PMPI_Comm_get_info"));

@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <string_view>
 
-// Where the heap ends, as glibc knows it. sbrk(0) returns the same; but UCX, which MPI libraries load,
-// replaces it by a call of the kernel, a hundred times as long. Where another allocator calls the kernel
-// itself, this is too low, and no more than a little time is lost.
+// The end of the heap, as glibc knows it. sbrk(0) returns the same, but UCX, which MPI libraries load,
+// replaces sbrk by a system call, which takes a hundred times as long. If another allocator calls the kernel
+// itself, this value is too low, which only costs a little time.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): glibc's
 extern "C" [[gnu::weak]] void* __curbrk;
 
@@ -25,8 +25,8 @@ std::uintptr_t end_of_heap() {
   return reinterpret_cast<std::uintptr_t>(&__curbrk != nullptr ? __curbrk : sbrk(0));
 }
 
-/// Returns where the heap began, as the kernel knows it (proc(5), start_brk of /proc/self/stat). If it does
-/// not say, a little time is lost as well.
+/// Returns the beginning of the heap, as the kernel knows it (proc(5), start_brk of /proc/self/stat). If the
+/// kernel does not say, that only costs a little time, too.
 std::uintptr_t find_heap_begin() {
   std::array<char, 1024> text{};
   const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);

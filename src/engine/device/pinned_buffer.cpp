@@ -26,14 +26,14 @@ struct Pool {
 
 constinit Immortal<Pool> pool;
 
-/// Returns an eighth more at most, so that calls of about one size share buffers.
+/// Rounds up by an eighth at most, so that calls of about the same size share buffers.
 std::size_t rounded(std::size_t bytes) {
   std::size_t step = least_bytes;
   while (step * 16 < bytes) step *= 2;
   return (std::max(bytes, least_bytes) + step - 1) / step * step;
 }
 
-/// Mapped for itself: pages that are pinned must not be shared with a child that is forked later.
+/// Maps memory for one buffer alone: pinned pages must not be shared with a child that is forked later.
 PinnedBuffer::Memory map(std::size_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw std::bad_alloc();
@@ -46,7 +46,7 @@ void unmap(const PinnedBuffer::Memory& memory) {
   if (memory.pinned_in != nullptr) {
     const DeviceDriver* driver = DeviceDriver::loaded();
     if (driver == nullptr) return;
-    // A lost context has unpinned it.
+    // If the context is lost, the memory is no longer pinned.
     const ContextGuard guard(*driver, memory.pinned_in);
     driver->unregister_host(memory.data);
   }

@@ -9,9 +9,9 @@
 
 namespace stretto {
 
-/// Host memory that a driver can copy from and to while the processor does something else, kept for the next
-/// call: pinning a megabyte takes a tenth of a millisecond and more. Memory that the driver does not pin (of
-/// which there may be too little) serves as well, at the pace of the driver's own staging.
+/// Host memory that a driver can copy from and to while the processor does something else. It is kept for the
+/// next call: pinning a megabyte takes a tenth of a millisecond and more. Memory that the driver does not pin
+/// (there is a limit) works as well, at the speed of the driver's own staging.
 class PinnedBuffer {
  public:
   /// With more idle memory than this, returned buffers are unmapped.

@@ -9,8 +9,8 @@
 namespace stretto {
 namespace {
 
-/// Operations of a fold go through chunks of so many bytes: operands and results stay in the first-level
-/// cache.
+/// Operations of a fold go through chunks of this many bytes, so that operands and results stay in the
+/// first-level cache.
 constexpr std::size_t chunk_bytes = std::size_t{4} << 10;
 
 }  // namespace
@@ -35,7 +35,7 @@ bool DirectExecution::has_shape(const Call& call, std::size_t segments, int lane
 
 void DirectExecution::set(const Call& call, std::size_t segments, int lane) {
   if (has_shape(call, segments, lane)) return;
-  segments_ = 0;  // nothing is known if memory runs out
+  segments_ = 0;  // no shape is set if memory runs out
   shape_ = call;
   borders_.assign(call.borders.begin(), call.borders.end());
   shape_.borders = borders_;
@@ -225,7 +225,7 @@ void DirectExecution::compute(const Step& step) {
             : shape_.element.reduce(at(step.into), at(step.left), at(step.right), step.count));
 }
 
-/// Works on what has arrived from all senders. Returns whether anything has moved.
+/// Processes what has arrived from all senders. Returns whether anything has moved.
 bool DirectExecution::look_for_fold(const DirectPlan::Round& round) {
   bool any = false;
   for (;;) {
@@ -246,8 +246,8 @@ bool DirectExecution::look_for_fold(const DirectPlan::Round& round) {
   }
 }
 
-/// Looks at the next piece of a folded message. One that is not as expected ends the fold: what follows is
-/// only taken, so that its writers can end.
+/// Looks at the next piece of a folded message. A piece that is not as expected ends the fold: pieces that
+/// follow are only taken, so that their writers can end.
 bool DirectExecution::look_for_piece(const Step& step, Progress& progress) {
   bool any = false;
   while (!progress.has_ended && progress.count == 0) {
@@ -308,7 +308,7 @@ void DirectExecution::fold(const DirectPlan::Round& round, std::size_t count) {
   }
 }
 
-/// After an error, what has arrived is not worked on.
+/// Drops the pieces that have arrived. After an error, they are not processed.
 void DirectExecution::drop_pieces(const DirectPlan::Round& round) {
   for (std::size_t i = round.first_step; i < round.first_step + round.steps; ++i) {
     Progress& progress = progress_[i];
@@ -319,7 +319,7 @@ void DirectExecution::drop_pieces(const DirectPlan::Round& round) {
 std::byte* DirectExecution::at(const DirectPlan::Operand& operand, const DirectPlan::Round& round) const {
   switch (operand.where) {
     case DirectPlan::Operand::Where::arrival:
-      // It is only read: what a fold writes is memory of this rank.
+      // An arrival is only read: a fold writes only to memory of this rank.
       return const_cast<std::byte*>(progress_[round.first_step + operand.index].data);
     case DirectPlan::Operand::Where::temporary:
       return const_cast<std::byte*>(temporaries_.data()) + operand.index * chunk_bytes;

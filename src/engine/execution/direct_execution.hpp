@@ -19,7 +19,7 @@ namespace stretto {
 
 class DirectExecution;
 
-/// What a thread does when it has looked for a while, and nothing has arrived.
+/// Decides what a thread does when it has looked for a while, and nothing has arrived.
 class Waiting {
  public:
   Waiting() = default;
@@ -28,19 +28,19 @@ class Waiting {
   virtual ~Waiting() = default;
   /// Returns false if nothing will arrive any more.
   virtual bool go_on(const DirectExecution& waits) = 0;
-  /// Looks before the first wait.
+  /// The number of looks before the first wait.
   [[nodiscard]] virtual int looks() const = 0;
 };
 
-/// Carries out blocking calls whose messages all go through shared memory, segment by segment: from beginning
-/// to end, in the thread that makes them, without MPI. A ScheduleExecution can be left at every step and
-/// taken up by another thread, and speaks MPI. That takes half a microsecond more. Both write the same
+/// Carries out blocking calls whose messages all go through shared memory. It runs them segment by segment,
+/// from beginning to end, in the thread that makes them, without MPI. A ScheduleExecution uses MPI, too, and
+/// another thread can take it up at every step, which takes half a microsecond more. Both write the same
 /// messages, so a rank may use one where another rank uses the other.
 class DirectExecution {
  public:
   /// Whether all messages of this rank may go through memory.
   static bool serves(const Schedule& schedule, const Neighbours& neighbours);
-  /// Whether elements need no function of MPI, and no more than a line.
+  /// Whether elements need no function of MPI, and fit into a line.
   static bool serves(const Element& element) {
     return element.contiguous() && may_cross_memory(element) && !exceeds_line(element);
   }
@@ -51,11 +51,12 @@ class DirectExecution {
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 
-  /// The next calls have the shape of this one: all but the addresses of its buffers. Several segments need a
-  /// message without borders. `lane` is for calls that follow one another, and is the same on all ranks.
+  /// Prepares for calls that have the shape of this one: all but the addresses of its buffers. A message with
+  /// borders has one segment. `lane` is for calls that follow one another, and is the same on all ranks.
   /// Throws std::bad_alloc.
   void set(const Call& call, std::size_t segments, int lane);
-  /// What goes past the caches: what other ranks read, and what the program gets.
+  /// The writes that go past the caches: those into the store, for other ranks, and those into the program's
+  /// output.
   struct Streams {
     bool into_store = false;
     bool into_output = false;
@@ -73,11 +74,11 @@ class DirectExecution {
 
  private:
   using Step = DirectPlan::Step;
-  /// How far the message of a step is.
+  /// The progress of a step's message.
   struct Progress {
     bool has_ended = false;
     MemoryTransfer transfer{};  // unless it is folded, or fits into a line
-    // What has arrived of a folded one, and has not been worked on:
+    // The part of a folded message that has arrived and has not been processed.
     const std::byte* data = nullptr;
     std::size_t count = 0;  // elements
     bool is_last = false;
@@ -127,7 +128,7 @@ class DirectExecution {
   std::vector<std::size_t> output_borders_;
   std::size_t segments_ = 0;
   int lane_ = 0;
-  /// Segments have two lengths at most. The second plan is that of the shorter ones.
+  /// Segments have two lengths at most. The second plan is for the shorter ones.
   std::array<DirectPlan, 2> plans_;
   std::array<std::vector<NodeMemory::End>, 2> all_ends_;  // [plan][target]
   std::vector<std::byte> scratch_;

@@ -39,7 +39,7 @@ bool writes(const Action& action, int scratch_block) {
          scratch_block >= action.into.first && scratch_block < action.into.first + action.into.count;
 }
 
-/// Whether a scratch block holds nothing of use after a round.
+/// Whether nothing needs the contents of a scratch block after a round.
 bool is_block_dead_after(const Schedule& schedule, int round, int scratch_block) {
   for (int later = round + 1; later < schedule.rounds(); ++later) {
     const auto actions = schedule.round(later);
@@ -51,7 +51,7 @@ bool is_block_dead_after(const Schedule& schedule, int round, int scratch_block)
   return true;
 }
 
-/// Whether a run of scratch blocks holds nothing of use after a round.
+/// Whether nothing needs the contents of a run of scratch blocks after a round.
 bool is_dead_after(const Schedule& schedule, int round, const Slice& run) {
   for (int block = run.first; block < run.first + run.count; ++block) {
     if (!is_block_dead_after(schedule, round, block)) return false;
@@ -59,7 +59,7 @@ bool is_dead_after(const Schedule& schedule, int round, const Slice& run) {
   return true;
 }
 
-/// Whether some of the computations read a run of scratch blocks, and none touches a part of it only.
+/// Whether some of the computations read a run of scratch blocks, and none touches only a part of it.
 bool is_used_whole(std::span<const Action> computations, const Slice& run) {
   bool is_read = false;
   for (const Action& action : computations) {
@@ -106,7 +106,7 @@ class Planner {
   void add_steps(int index) {
     const auto round = schedule_.round(index);
     const std::size_t first = plan_.steps.size();
-    // What others wait for goes first.
+    // Sends go first, since other ranks wait for them.
     for (const bool sends : {true, false}) {
       for (const Action& action : round) {
         if ((action.kind == Kind::send) != sends) continue;
@@ -124,7 +124,7 @@ class Planner {
 
   void add_copies(const Action& action) {
     for_each_run(action.into, action.left, [&](const Slice& into, const Slice& from) {
-      // Of an erroneous call they may differ.
+      // In an erroneous call, the two may differ.
       const std::size_t count = std::min(elements_in(into), elements_in(from));
       if (count == 0) return;
       plan_.steps.push_back(
@@ -154,7 +154,8 @@ class Planner {
     plan_.steps.push_back(step);
   }
 
-  /// Whether the slice goes to another rank already, and each of both gets one message in this round.
+  /// Adds a send to the latest step if that sends the same slice to another rank, and each of the two ranks
+  /// gets one message in this round. Returns whether it has done so.
   bool joins_publication(const Action& action, std::span<const Action> round, std::size_t first) {
     if (plan_.steps.size() == first) return false;
     Step& latest = plan_.steps.back();
@@ -174,15 +175,15 @@ class Planner {
     return true;
   }
 
-  /// Makes the computing rounds after this one the fold of its messages, if that gives the same. Returns how
-  /// many rounds that are.
+  /// Makes the computing rounds after this one the fold of its messages, if results stay the same. Returns
+  /// the number of those rounds.
   int fold(int index) {
     int rounds = 0;
     while (index + rounds + 1 < schedule_.rounds() && only_computes(schedule_.round(index + rounds + 1)))
       ++rounds;
     if (rounds == 0 || has_strided_ || plan_.rounds.empty() || only_computes(schedule_.round(index)))
       return 0;
-    // The last ones may be left out: they may work on another block.
+    // The last rounds may be left out, since they may work on another block.
     for (int taken = rounds; taken > 0; --taken) {
       if (try_fold(index, taken)) return taken;
     }
@@ -215,8 +216,8 @@ class Planner {
     return true;
   }
 
-  /// The runs of scratch blocks that arrive in this round and are needed in the computations alone: the first
-  /// block of each, and its step.
+  /// Returns the runs of scratch blocks that arrive in this round and that only the computations need: the
+  /// first block of each, and its step.
   std::map<int, std::size_t> find_arrivals(int index, int rounds, std::span<const Action> computations,
                                            std::span<const Step> steps) const {
     std::map<int, std::size_t> arrivals;
@@ -227,7 +228,7 @@ class Planner {
         return one.kind == Kind::recv && one.into.buffer == Buffer::scratch &&
                one.into.offset == place.offset;
       });
-      // A message that others of the same sender follow would hold them up.
+      // A folded message would hold up others of the same sender that follow it.
       if (step == steps.end() || step->behind != DirectPlan::none || has_followers(steps, *step) ||
           !is_used_whole(computations, action.into) ||
           !is_dead_after(schedule_, index + rounds, action.into)) {
@@ -274,7 +275,7 @@ class Planner {
     return operations;
   }
 
-  /// Bytes of a buffer. In place, input and output are one.
+  /// A run of bytes in a buffer. In place, input and output are one buffer.
   struct Extent {
     Buffer buffer;
     std::ptrdiff_t begin;
@@ -308,7 +309,7 @@ class Planner {
       return std::ranges::any_of(
           others, [&](const Extent& other) { return one.overlaps(other) && !(may_be_same && one == other); });
     };
-    // A chunk depends on the same chunk alone.
+    // A chunk may depend only on the same chunk of operands.
     for (const Extent& one : written) {
       if (clashes(one, read, true) || clashes(one, written, true)) return false;
     }

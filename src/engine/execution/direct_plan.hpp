@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank does in calls of one shape that go through shared memory alone: its schedule, with all
+// The actions of one rank in calls of one shape that go through shared memory alone: its schedule, with all
 // addresses worked out, and made shorter where memory allows it.
 //
 // - Sends of one slice in one round are one message that several ranks read (a publication): it is copied in
 //   once.
-// - Where a round is followed by rounds that only compute, and what has arrived is needed there alone, these
+// - If a round is followed by rounds that only compute, and only these need what has arrived, their
 //   computations become a *fold*: they are carried out chunk by chunk, as soon as a chunk has arrived from
 //   all of its senders, and straight from their stores. So nothing lands, and intermediate results stay in
 //   the first-level cache. The operands of each operation, and so the bits, are those of the schedule.
@@ -23,7 +23,7 @@ namespace stretto {
 struct DirectPlan {
   static constexpr int none = -1;
 
-  /// Bytes from the beginning of a buffer.
+  /// A place in a buffer, in bytes from its beginning.
   struct Place {
     Buffer buffer = Buffer::input;
     std::ptrdiff_t offset = 0;
@@ -36,7 +36,7 @@ struct DirectPlan {
     bool is_folded = false;        // a message that arrives for the fold of its round
     std::size_t first_target = 0;  // of its peers in `targets`; several ones only for a send
     std::size_t target_count = 0;
-    int behind = none;      // the step of the round whose message must pass before
+    int behind = none;      // the step of the round whose message must pass first
     std::size_t count = 0;  // elements
     Place into{};
     Place left{};
@@ -45,7 +45,7 @@ struct DirectPlan {
     [[nodiscard]] bool communicates() const { return target_count > 0; }
   };
 
-  /// What an operation of a fold works on.
+  /// An operand of an operation of a fold.
   struct Operand {
     enum class Where : std::uint8_t { arrival, temporary, memory };
     Where where = Where::memory;
@@ -71,10 +71,10 @@ struct DirectPlan {
   std::vector<Step> steps;
   std::vector<int> targets;  // places of peers
   std::vector<Operation> operations;
-  std::size_t temporaries = 0;  // the most of a fold
+  std::size_t temporaries = 0;  // the most that a fold has
   std::size_t scratch_bytes = 0;
 
-  /// `blocks`: what a segment of the call holds; places are counted from the segment's first element on.
+  /// `blocks`: the blocks of a segment of the call. Places are counted from the segment's first element on.
   static DirectPlan make(const Schedule& schedule, const Neighbours& neighbours, const Call& call,
                          const BlockCut& blocks, std::size_t first_element);
 };

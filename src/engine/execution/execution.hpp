@@ -21,7 +21,7 @@ struct SegmentState {
   std::vector<int> sends_to;
 };
 
-/// Is called at every step of an execution (STRETTO_TRACE). A flight carries one segment at a time.
+/// Observes every step of an execution (STRETTO_TRACE). A flight carries one segment at a time.
 class Observer {
  public:
   Observer() = default;
@@ -31,26 +31,26 @@ class Observer {
   virtual void segment_begins(std::size_t flight, std::size_t segment) = 0;
   virtual void round_ends(std::size_t flight, int round) = 0;
   virtual void segment_ends(std::size_t flight) = 0;
-  /// What the flight reads in its next round has been copied to the host. It has waited for that since its
-  /// last step.
+  /// The input that the flight reads in its next round has been copied to the host. The flight has waited for
+  /// it since its last step.
   virtual void input_arrives(std::size_t /*flight*/) {}
   /// The rank reduces, inside a round. A begin without an end means nothing: no operand had arrived.
   virtual void reduction_begins(std::size_t /*flight*/) {}
   virtual void reduction_ends(std::size_t /*flight*/) {}
 };
 
-/// How an execution takes the input of a call that is staged (engine/data/segment_copies.hpp).
+/// The way in which an execution takes the input of a call that is staged (engine/data/segment_copies.hpp).
 enum class StagedInput : std::uint8_t {
   at_start,     // all of it must be there
-  awaited,      // all of it is under way, and it waits for that
-  by_segments,  // it says what is to be copied when
+  awaited,      // all of it is under way, and the execution waits for it
+  by_segments,  // the execution says what is to be copied when
 };
 
 /// Carries out one collective call at a time, for all three forms: a blocking call starts it and makes
 /// progress until it has ended, a non-blocking one starts it, a persistent one keeps it and starts it again
-/// and again. After an error it goes on until all of its messages have ended, so that no other rank waits
-/// for one in vain. If it gave up before that, it must not be used again. It may be destroyed only when MPI
-/// no longer moves its messages, so best never.
+/// and again. After an error it goes on until all of its messages have ended, so that no other rank waits for
+/// a message that never comes. If it gave up before that, it must not be used again. It may be destroyed only
+/// when MPI no longer moves its messages, so it is best never destroyed.
 class Execution {
  public:
   Execution() = default;
@@ -58,8 +58,8 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   virtual ~Execution() = default;
 
-  /// Returns how many tags a call needs. No other call may use these, or its lanes, from its start to its
-  /// end, on each rank.
+  /// Returns how many tags a call needs. On each rank, no other call may use these tags, or the call's lanes,
+  /// from its start to its end.
   [[nodiscard]] virtual std::size_t tags(const Call& call) const = 0;
 
   /// Posts the first messages. Throws std::bad_alloc, before anything is posted.
@@ -78,15 +78,15 @@ class Execution {
   /// Advances the call as far as possible without waiting. Returns whether anything happened.
   virtual bool progress() = 0;
 
-  /// True also after an error.
+  /// Whether the call has ended, with or without an error.
   [[nodiscard]] virtual bool ended() const = 0;
 
-  /// Ends it at once, if its error ends the job.
+  /// Ends the call at once, if its error ends the job.
   virtual void give_up() {}
-  /// Whether it ended before its messages: MPI may still move them.
+  /// Whether the call ended before its messages, so that MPI may still move them.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  /// Whether its memory must stay, since the MPI library may still use it. Without a library, nothing is in
-  /// flight any more.
+  /// Whether the call's memory must stay, since the MPI library may still use it. Without a library, nothing
+  /// is in flight any more.
   [[nodiscard]] bool leaves_memory() const { return gave_up_ && mpi.has_library(); }
 
   /// Returns the rank of the collective's communicator that has ended while the call needed it, or -1. The

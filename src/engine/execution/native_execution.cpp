@@ -13,8 +13,8 @@ bool copies_in_place_input() {
   return mpi.is(Interface::openmpi);
 }
 
-/// Open MPI's MPI_Ireduce (4.1.4) writes outside its memory if elements do not begin at their address. It
-/// is used only if there is a kernel, since those elements have no such offset. Whether there is a kernel
+/// Open MPI's MPI_Ireduce (4.1.4) writes outside its memory if elements do not begin at their address. It is
+/// used only if there is a kernel: elements with a kernel have no such offset. Whether there is a kernel
 /// depends on the operation and is the same on all ranks; where elements begin may differ.
 bool reduces_shifted_elements_wrongly() {
   return mpi.is(Interface::openmpi);
@@ -38,7 +38,7 @@ NativeExecution::~NativeExecution() {
 void NativeExecution::start(const Call& call, const CallResources& /*resources*/) {
   requests_.assign(segments_of(call), mpi.request_null);
   under_way_ = true;
-  // What has been started must complete, even if a later segment could not be started.
+  // Segments that have been started must complete, even if a later one could not be started.
   start_error_ = start_segments(call);
 }
 
@@ -117,7 +117,7 @@ int NativeExecution::start_cut_segments(const Call& call, const Partition& segme
   return MPI_SUCCESS;
 }
 
-/// Not cut. It is measured beside Stretto's algorithms.
+/// Starts an alltoall, which is not cut. It serves measurements beside Stretto's algorithms.
 int NativeExecution::start_alltoall(const Call& call) {
   const auto ranks = call.borders.size() - 1;
   const std::size_t block = call.count / ranks;
@@ -172,8 +172,8 @@ int NativeExecution::start_reduce_scatter(const Call& call) {
   return MPI_SUCCESS;
 }
 
-/// A segment is a part of every rank's block. A type as long as a block that holds only the part puts it in
-/// its place. Elements are bytes here.
+/// A segment is a part of every rank's block. A datatype that is as long as a block but holds only the part
+/// puts it in its place. Elements are bytes here.
 int NativeExecution::start_allgather(const Call& call) {
   const std::size_t block = call.borders[1] - call.borders[0];
   // No request may be null: MPI_Testall of MPICH 4.0.2 ends the process if some of a hundred are.
@@ -191,7 +191,7 @@ int NativeExecution::start_allgather(const Call& call) {
     const int error = mpi.Iallgather(input, static_cast<int>(part.count), mpi.byte,
                                      static_cast<std::byte*>(call.output) + part.first, 1, spread, comm_,
                                      &requests_[segment]);
-    // To be freed when the calls have completed: some libraries free types that they still need.
+    // It is freed when the calls have completed: some libraries free types that they still need.
     types_.push_back(spread);
     mpi.Type_free(&bytes);
     if (error != MPI_SUCCESS) return error;

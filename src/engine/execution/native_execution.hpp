@@ -10,7 +10,7 @@
 
 namespace stretto {
 
-/// Whether NativeExecution can cut a collective: those of the pipelined paper.
+/// Whether NativeExecution can cut a collective. It can cut those of the pipelined paper.
 constexpr bool is_cut_by_library(Collective collective) {
   return collective <= Collective::allgather;
 }
@@ -25,12 +25,12 @@ class NativeExecution final : public Execution {
   ~NativeExecution() override;
 
   /// Whether start() may wait for other ranks, because the library's non-blocking form is not reliable. The
-  /// same on all ranks.
+  /// answer is the same on all ranks.
   static bool may_block(Collective collective, const Element& element);
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 0; }
   void start(const Call& call, const CallResources& resources) override;
-  /// The library does not know of the call, so ranks that make it wait for this one.
+  /// The library does not learn of the call, so ranks that make it wait for this one.
   void start_failed(const Call& call, const CallResources& resources, int error) override;
   [[nodiscard]] bool leaves_buffers_to_library(const Call& call) const override;
   bool progress() override;

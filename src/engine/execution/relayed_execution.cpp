@@ -155,7 +155,7 @@ void RelayedExecution::give_up() {
   abandon();
 }
 
-/// MPI may still write to all memory of the call.
+/// Keeps all memory of the call, since MPI may still write to it.
 void RelayedExecution::abandon() {
   gave_up_ = true;
   lost_peer_ = walk_.lost_peer();

@@ -5,12 +5,12 @@
 // (Two-phase Bruck of Fan, Gilray, Kumar and others 2022 does this for each step of its own. Here it serves
 // every schedule.)
 //
-// It is proven that no block of scratch or of the output is written twice (verify/verify.hpp), so one length
-// stands for each. A rank ends the first walk before it begins the second, and messages of a pair and tag, or
+// It is proven that no block of scratch or of the output is written twice (verify/verify.hpp), so each has
+// one length. A rank ends the first walk before it begins the second, and messages of a pair and tag, or
 // lane, arrive in order. So both walks have the same tag.
 //
-// The lengths that travel decide, not those that the receiver expects. If a block is shorter or longer than
-// that, it still passes other ranks unharmed; its receiver gets as much of it as there is room for, and an
+// The lengths that travel decide, not those that the receiver expects. A block that is shorter or longer than
+// expected still passes other ranks unharmed; its receiver gets as much of it as there is room for, and an
 // error if it is too long.
 //
 // A rank that fails still takes part in the first walk, as everyone needs the lengths that it passes on. A
@@ -29,7 +29,8 @@ namespace stretto {
 
 class RelayedExecution final : public Execution {
  public:
-  /// As for ScheduleExecution. Persistent calls keep no requests: lengths may differ from call to call.
+  /// Takes the arguments of a ScheduleExecution. Persistent calls keep no requests: lengths may differ from
+  /// call to call.
   RelayedExecution(MPI_Comm comm, Peers peers, Schedule schedule, SharedNeighbours neighbours = nullptr);
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 1; }
@@ -74,8 +75,8 @@ class RelayedExecution final : public Execution {
   Call call_;
   CallResources resources_;
   bool is_under_way_ = false;
-  /// The memory of the four that follow, while a call is under way. For p = 32768 it is 5 MB by bruck, 17 MB
-  /// on a leader of smp for 16 ranks.
+  /// The memory of the four members that follow, while a call is under way. For p = 32768 it is 5 MB by
+  /// bruck, 17 MB on a leader of smp for 16 ranks.
   PooledBuffer lengths_;
   std::span<std::size_t> sent_;     // [block] of the input
   std::span<std::size_t> arrived_;  // [block] of the output

@@ -16,7 +16,7 @@ constexpr std::size_t round_up(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Whether any other rank gets, or sends, several messages of a round.
+/// Whether some other rank gets several messages from this one in a round, or sends it several.
 bool has_several_messages_of_a_pair(std::span<const Action> round) {
   std::vector<std::pair<int, bool>> messages;
   for (const Action& action : round) {
@@ -79,8 +79,8 @@ bool ScheduleExecution::uses_shared_memory() const {
   return neighbours_ && may_cross_memory(call_.element);
 }
 
-/// The library checks the datatype of a message, and tells of errors on `comm_`. Where none is posted, an
-/// error would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
+/// The MPI library checks the datatype of a message, and reports errors on `comm_`. If no message is posted,
+/// an error would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
 void ScheduleExecution::check_datatype() {
   const Element& element = call_.element;
   if (element.kernel != nullptr || element.datatype == mpi.byte || call_.count == 0) return;
@@ -200,7 +200,7 @@ bool ScheduleExecution::lands_messages() const {
          });
 }
 
-/// Returns the most that the recv_reduce actions of a round receive.
+/// Returns the most elements that the recv_reduce actions of a round receive.
 std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
   const auto blocks = static_cast<std::size_t>(schedule_.most_landing_blocks());
   if (call_.borders.empty() || blocks == 0) return blocks * longest.run(0).count;
@@ -292,7 +292,7 @@ void ScheduleExecution::post_round(Flight& flight) {
   const auto round = schedule_.round(flight.round);
   flight.posted = 0;
   flight.landing_used = 0;
-  // Receives first, so that messages of this rank's partners find them posted before its own sends.
+  // Receives go first, so that messages of this rank's partners find them posted before its own sends.
   std::size_t slot = 0;
   for (const Action& action : round) {
     if (action.receives()) post(flight, action, slot);
@@ -309,7 +309,7 @@ void ScheduleExecution::post_round(Flight& flight) {
 void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t slot) {
   const bool sends = action.kind == Kind::send;
   const std::size_t count = elements_in(flight, sends ? action.left : action.into);
-  if (count == 0) return;  // the partner knows it too
+  if (count == 0) return;  // the partner knows this, too
 
   Transfer& transfer = transfers_[flight.first_slot + slot];
   transfer = {.action = &action, .landing = nullptr, .count = count};
@@ -360,7 +360,7 @@ bool ScheduleExecution::progress() {
   return any;
 }
 
-/// Advances what goes through shared memory, in all flights.
+/// Advances the messages through shared memory, in all flights.
 bool ScheduleExecution::advance_flights() {
   bool any = false;
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
@@ -371,25 +371,26 @@ bool ScheduleExecution::advance_flights() {
   return any;
 }
 
-/// What is to be done now and then while nothing of this call moves.
+/// Does what is due now and then while nothing of this call moves.
 void ScheduleExecution::look_around() {
   if (!idle_polls_.count()) return;
-  // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
+  // The program's own MPI operations must go on while it waits here, even if nothing of this call needs MPI.
   if (messages_.count_of_library() == 0) drive_library(comm_);
   if (neighbours_ && idle_polls_.is_time_for_peers()) look_for_lost_peer();
 }
 
-/// Nothing else would end the wait for a process that is no more: the library does not know of it. A rank
-/// that ends regularly has made all of its calls before, so what the others need of it is there.
+/// Ends the wait for a process that has ended. Nothing else would, since the MPI library does not know of the
+/// wait. A rank that ends regularly has made all of its calls before, so everything that the others need of
+/// it is there.
 void ScheduleExecution::look_for_lost_peer() {
   if (find_ended_peer() < 0) return;
-  // It may have written something between the last look and its end.
+  // The process may have written something between the last look and its end.
   while (advance_flights()) {
   }
   lost_peer_ = find_ended_peer();
   if (lost_peer_ < 0) return;
   check(mpi.err_other);
-  // Before this call's memory is free, nothing may arrive in it any more.
+  // Nothing may arrive in this call's memory any more when it is freed.
   if (mpi.fail_late != nullptr) {
     const int rank = (*peers_)[static_cast<std::size_t>(lost_peer_)];
     mpi.fail_late(
@@ -398,7 +399,7 @@ void ScheduleExecution::look_for_lost_peer() {
   give_up();
 }
 
-/// Returns the first peer of which something in shared memory is awaited and whose process has ended, or -1.
+/// Returns the first peer whose process has ended while a message through shared memory waits for it, or -1.
 int ScheduleExecution::find_ended_peer() const {
   for (const Flight& flight : std::span(flights_).first(in_flight_)) {
     if (flight.in_memory == 0) continue;
@@ -429,8 +430,8 @@ bool ScheduleExecution::test_messages() {
   return done > 0 || failure != MPI_SUCCESS;
 }
 
-/// Advances what goes through shared memory in the round of a flight: first what it sends, since others wait
-/// for that. Returns whether anything happened.
+/// Advances the messages through shared memory in the round of a flight. Sends go first, since others wait
+/// for them. Returns whether anything happened.
 bool ScheduleExecution::advance_memory(Flight& flight) {
   const std::size_t in_round = messages_in_round_[static_cast<std::size_t>(flight.round)];
   bool any = false;
@@ -508,7 +509,8 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
   return all;
 }
 
-/// The library reports messages that are too long. (Without a library, the status says how long they are.)
+/// Checks the length of a message. The MPI library reports messages that are too long. (Without a library,
+/// the status says how long they are.)
 void ScheduleExecution::check_length(const Transfer& transfer, const CompletedMessage& message) {
   const bool is_too_long =
       message.error == mpi.err_truncate && (message.own != nullptr || !mpi.has_library());
@@ -516,11 +518,11 @@ void ScheduleExecution::check_length(const Transfer& transfer, const CompletedMe
   const std::optional<int> known = message.arrived(call_.element);
   if (!known) return;
   const int arrived = *known;
-  // Programs exist whose receive counts of a collective with private lengths are larger than what is sent.
+  // In some programs, the receive counts of a collective with private lengths exceed what is sent.
   const bool may_be_shorter = call_.walk == Walk::only && !call_.output_borders.empty() && arrived > 0;
   if (arrived == static_cast<int>(transfer.count) || may_be_shorter) return;
   check(mpi.err_other);
-  if (arrived <= 0) return;  // so a rank tells that it has failed
+  if (arrived <= 0) return;  // this tells that the sender has failed
   const auto size = static_cast<std::size_t>(call_.element.size);
   wrong_length_ = {.peer = transfer.action->peer,
                    .expected = transfer.count * size,

@@ -21,7 +21,7 @@ namespace stretto {
 /// The ranks of a collective, as ranks of the communicator of its messages; nullptr: both are the same.
 using Peers = std::shared_ptr<const std::vector<int>>;
 
-/// What an execution keeps from one call to the next.
+/// The resources that an execution keeps from one call to the next.
 enum class Keep : std::uint8_t {
   nothing,   // calls differ
   requests,  // all calls are the same (a persistent collective): memory, and a request for every message
@@ -29,16 +29,16 @@ enum class Keep : std::uint8_t {
 
 /// Runs a schedule on MPI point-to-point, and through shared memory between ranks of a node: k segments, of
 /// which a window is in flight. Each segment is a walk through the same schedule with other elements and
-/// another tag, or lane. What arrives is reduced and passed on at once, so other segments fill the gaps of
-/// one segment. It is made once for a communicator and a schedule, and started any number of times. Only the
-/// first start of a size allocates.
+/// another tag, or lane. Data that arrives is reduced and passed on at once, so other segments fill the gaps
+/// of one segment. An execution is made once for a communicator and a schedule, and started any number of
+/// times. Only the first start of a size allocates.
 ///
-/// If something fails on a rank, it goes on through its schedule, so that its partners get the messages
+/// If something fails on a rank, the rank goes on through its schedule, so that its partners get the messages
 /// that they wait for and can send theirs. From then on it sends messages without elements. Other messages
-/// always have some, so a rank that gets an empty one, or one that is too short, has failed, too. (The ranks
-/// of an erroneous call may have messages of different lengths. If they cut them into different numbers of
-/// messages, some may still wait for ever.) A walk of lengths sends all that it has, and lets its caller know
-/// that it has failed: a rank whose lengths did not arrive could not tell which messages are empty.
+/// always have some, so a rank that gets an empty message, or one that is too short, has failed, too. (The
+/// ranks of an erroneous call may have messages of different lengths. If they cut them into different numbers
+/// of messages, some may still wait for ever.) A walk of lengths sends all that it has, and lets its caller
+/// know that it has failed: a rank whose lengths did not arrive could not tell which messages are empty.
 class ScheduleExecution final : public Execution {
  public:
   /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
@@ -46,7 +46,7 @@ class ScheduleExecution final : public Execution {
   ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule, const Pipelining& pipelining,
                     Keep keep = Keep::nothing, SharedNeighbours neighbours = nullptr);
 
-  /// Returns one for each segment in flight.
+  /// Returns one tag for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
   void start(const Call& call, const CallResources& resources) override;
   void start_failed(const Call& call, const CallResources& resources, int error) override;
@@ -57,10 +57,10 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
-  /// A communication that was posted.
+  /// A message that was posted.
   struct Transfer {
     const Action* action = nullptr;
-    std::byte* landing = nullptr;  // of a recv_reduce
+    std::byte* landing = nullptr;  // where the operand of a recv_reduce lands
     std::size_t count = 0;
     MemoryTransfer memory{};  // if it goes through shared memory
   };
@@ -114,7 +114,7 @@ class ScheduleExecution final : public Execution {
   void place_scratch(ScratchPlaces& places, const BlockCut& blocks) const;
 
   [[nodiscard]] bool has_failed() const { return error() != MPI_SUCCESS; }
-  /// Whether nothing is sent and computed any more.
+  /// Whether this rank sends no elements and computes nothing any more.
   [[nodiscard]] bool is_silent() const { return has_failed() && call_.walk != Walk::of_lengths; }
   [[nodiscard]] std::size_t segments_of(const Call& call) const;
   [[nodiscard]] BlockCut cut(std::size_t segment) const;
@@ -124,7 +124,7 @@ class ScheduleExecution final : public Execution {
   }
   [[nodiscard]] std::size_t elements_in(const Flight& flight, const Slice& slice) const;
   [[nodiscard]] std::byte* address(const Flight& flight, const Slice& slice) const;
-  /// Returns where a peer has its memory on this node, or Neighbours::none.
+  /// Returns the place of a peer in this node's memory, or Neighbours::none.
   [[nodiscard]] int place_of(const Action& action) const {
     return neighbours_ ? neighbours_->place_of[static_cast<std::size_t>(action.peer)] : Neighbours::none;
   }
@@ -139,8 +139,9 @@ class ScheduleExecution final : public Execution {
   Pipelining pipelining_;
   Keep keep_;
   SharedNeighbours neighbours_;
-  std::size_t width_;  // most transfers of a flight
-  // Of each round, if there are neighbours: its messages, and whether some of a pair follow each other.
+  std::size_t width_;  // the most transfers of a flight
+  // For each round, if there are neighbours: the number of its messages, and whether a pair of ranks has
+  // several of them.
   std::vector<std::uint32_t> messages_in_round_;
   std::vector<bool> has_several_of_a_pair_;
 

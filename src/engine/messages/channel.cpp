@@ -67,22 +67,22 @@ void ChannelPool::close() {
 }
 
 void ChannelPool::take_in_last_releases() {
-  // Non-blocking: a library that spins while it waits takes long if ranks outnumber cores.
+  // This does not block: a library that spins while it waits takes long if ranks outnumber cores.
   int expected = 0;
   const std::vector<int> one_each(sent_to_.size(), 1);
   MPI_Request request = mpi.request_null;
   mpi.Ireduce_scatter(sent_to_.data(), &expected, one_each.data(), mpi.int_, mpi.sum, comm_, &request);
   int known = 0;
   Backoff backoff;
-  // Probed first, because MPICH 5.0.2 over UCX matches no receive from any source.
+  // Releases are probed first, because MPICH 5.0.2 over UCX matches no receive from any source.
   while (known == 0 || taken_in_ < expected || !sent_.empty()) {
     if (known == 0) mpi.Test(&request, &known, mpi.status_ignore);
     take_in_releases();
     remove_sent();
     backoff.wait();
   }
-  // MPICH 4.0.2 over UCX and TCP now and then does not return from MPI_Finalize, most often where it follows
-  // a reduction at once: in 46 of 1000 jobs of two ranks, after a barrier in 4 of 450, and without Stretto in
+  // MPICH 4.0.2 over UCX and TCP sometimes does not return from MPI_Finalize, most often if that follows a
+  // reduction at once: in 46 of 1000 jobs of two ranks. After a barrier it was 4 of 450, and without Stretto
   // 1 of 150.
   int have_all_come = 0;
   mpi.Ibarrier(comm_, &request);
@@ -115,7 +115,7 @@ ChannelPool::Offer ChannelPool::offer() {
     offer.channel = next_;
     next_ += ranks_;
   }
-  // Half of what is free: another communicator may be agreeing at the same time.
+  // Offers half of the free lanes: another communicator may be agreeing at the same time.
   for (int wanted = (std::popcount(free_lanes_) + 1) / 2; wanted > 0; --wanted) {
     const LaneSet lowest = free_lanes_ & (~free_lanes_ + 1);
     offer.lanes |= lowest;
@@ -148,8 +148,8 @@ void ChannelPool::release_lanes(LaneSet lanes) {
 
 void ChannelPool::release(int channel) {
   const std::lock_guard lock(mutex_);
-  // Without MPI there are millions of them, and a message to a rank that this one does not talk to costs
-  // more.
+  // Without MPI there are millions of channels, and a message to a rank that this one does not talk to costs
+  // more than one of them.
   if (!is_open_ || !mpi.has_library()) return;
   const int owner = (channel - 1) % ranks_;
   if (owner == rank_) {
@@ -185,7 +185,7 @@ void ChannelPool::take_in_releases() {
 }
 
 void ChannelPool::count_release(int channel) {
-  // Another rank may release it before this one knows of the agreement.
+  // Another rank may release the channel before this one knows of the agreement.
   InUse& use = in_use_[channel];
   if (++use.released != use.ranks) return;
   in_use_.erase(channel);
@@ -194,7 +194,7 @@ void ChannelPool::count_release(int channel) {
 
 namespace {
 
-/// An offer of a channel as a number that is greater if its rank has more left.
+/// Returns an offer of a channel as a number that is greater if its rank has more left.
 std::int64_t as_number(const ChannelPool::Offer& offer) {
   return offer.channel == ChannelPool::none ? -1 : (std::int64_t{offer.left} << 32) | offer.channel;
 }
@@ -252,7 +252,7 @@ Channel::State Channel::progress() {
   return state_ = channel_ == ChannelPool::none ? State::refused : State::open;
 }
 
-/// The tags of a call are consecutive.
+/// Returns the first tag of a call with `width` tags, which are consecutive.
 std::uint64_t Channel::first_for(std::size_t width) const {
   const auto tags = static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
   const std::uint64_t in_round = next_ % tags;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Stretto's messages travel: all over one communicator of its own, a copy of MPI_COMM_WORLD that is
-// made in MPI_Init. The collectives of each of the program's communicators get a channel there, which is a
-// range of tags.
+// All of Stretto's messages travel over one communicator of its own, a copy of MPI_COMM_WORLD that is made in
+// MPI_Init. The collectives of each of the program's communicators get a channel there, which is a range of
+// tags.
 //
 // Stretto does not make a communicator for each of the program's. Making one blocks, which a non-blocking
-// collective must not. (Only MPI_Comm_idup does not, and it calls the program's attribute callbacks.) MPI
-// libraries also have few context ids (some 2000 in MPICH). Agreeing on a channel takes one non-blocking
-// allreduce of few bytes, at the first collective of a communicator. Lanes of shared memory
+// collective must not do. (Only MPI_Comm_idup does not block, and it calls the program's attribute
+// callbacks.) MPI libraries also have few context ids (some 2000 in MPICH). Agreeing on a channel takes one
+// non-blocking allreduce of few bytes, at the first collective of a communicator. Lanes of shared memory
 // (transport/node_memory.hpp) are given to communicators along with it.
 #pragma once
 
@@ -28,31 +28,31 @@
 
 namespace stretto {
 
-/// The channels of this process. Each rank of the world owns a share of them, so two agreements never come
-/// to the same channel.
+/// The channels of this process. Each rank of MPI_COMM_WORLD owns a share of them, so two agreements never
+/// come to the same channel.
 class ChannelPool {
  public:
-  /// Returns the tags of a channel, once it is open the same on all ranks. It is smaller if the library has
-  /// few tags for so many ranks.
+  /// Returns the number of tags of a channel. Once the pool is open, it is the same on all ranks. It is
+  /// smaller if the MPI library has few tags for so many ranks.
   [[nodiscard]] int tags() const { return tags_; }
   static int tags_for(int most_tag, int ranks);
-  /// All but the last one, which blocking calls have.
+  /// Returns the number of tags for tickets: all but the last one, which blocking calls have.
   [[nodiscard]] int tags_of_tickets() const { return tags_ - 1; }
 
   /// Returns the highest tag that the library gives this rank.
   static int find_most_tag();
 
-  /// Collective over MPI_COMM_WORLD; `most_tag` is the same on all ranks. Returns one line with the reason
-  /// if there can be no channels, or an empty one. All ranks return the same, since they agree on failures
-  /// of MPI_Comm_create.
+  /// Opens the pool. Collective over MPI_COMM_WORLD; `most_tag` is the same on all ranks. Returns one line
+  /// with the reason if there can be no channels, or an empty string. All ranks return the same, since they
+  /// agree on failures of MPI_Comm_create.
   std::string open(int most_tag);
-  /// Collective over MPI_COMM_WORLD: takes in the last releases. A job without MPI has ended by then, and
-  /// waits for no rank.
+  /// Takes in the last releases, and closes the pool. Collective over MPI_COMM_WORLD. A job without MPI has
+  /// ended by then, and waits for no rank.
   void close();
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
-  /// The lanes of shared memory that each rank has, the same on all of them; 0 until it is set.
+  /// Sets the number of lanes of shared memory that each rank has, which is the same on all ranks.
   void set_lanes(int lanes);
   [[nodiscard]] int lanes() const { return lanes_; }
 
@@ -60,8 +60,8 @@ class ChannelPool {
   using LaneSet = std::uint64_t;
   static constexpr int most_lanes = 64;
 
-  /// What this rank contributes to an agreement: how many channels it has left, one of its own while it has
-  /// any, and lanes that are free here.
+  /// The contribution of this rank to an agreement: how many channels it has left, one of its own while it
+  /// has any, and lanes that are free here.
   struct Offer {
     int left = 0;
     int channel = none;
@@ -69,14 +69,14 @@ class ChannelPool {
   };
   static constexpr int none = -1;
   Offer offer();
-  /// `agreed` has been taken by a communicator of `ranks` ranks. What it was offered and did not take is
-  /// returned.
+  /// Settles an agreement: a communicator of `ranks` ranks has taken `agreed`. Everything else in `offered`
+  /// is free again.
   void settle(const Offer& offered, const Offer& agreed, int ranks);
   /// To be called when this rank's calls on these lanes have ended.
   void release_lanes(LaneSet lanes);
-  /// To be called when this rank sends and expects no more messages over the channel. Its owner gives it to
-  /// another communicator when all ranks have released it. Earlier, messages of its last use could match
-  /// receives of the next.
+  /// To be called when this rank neither sends nor expects more messages over the channel. The channel's
+  /// owner gives it to another communicator when all ranks have released it. Before that, messages of its
+  /// last use could match receives of the next.
   void release(int channel);
 
  private:
@@ -100,7 +100,7 @@ class ChannelPool {
   int tags_ = 1;
   int rank_ = 0;
   int ranks_ = 1;
-  int next_ = 0;  // own, and never given to a communicator
+  int next_ = 0;  // the next own channel that no communicator has had
   int end_ = 0;
   bool is_open_ = false;
   int lanes_ = 0;
@@ -122,7 +122,8 @@ class Channel {
  public:
   enum class State : std::uint8_t { opening, open, refused };
 
-  /// How calls use it: one after the other, or each keeps what it has, and may be started in any order.
+  /// The way in which calls use the channel: one after the other, or each keeps its tags and lanes, and may
+  /// be started in any order.
   enum class Use : std::uint8_t { in_order, kept };
 
   /// Begins to agree on a channel. Collective over `users`, of `ranks` ranks, but waits for none of them.
@@ -132,15 +133,15 @@ class Channel {
   /// Checks whether the ranks have agreed. The state is `refused`, on all of them, if none had a channel
   /// left.
   State progress();
-  /// Whether it may be refused: this rank had no channel to offer. It is not refused if any rank had one.
+  /// Whether the channel may be refused: this rank had none to offer. It is not refused if any rank had one.
   [[nodiscard]] bool may_be_refused() const { return offered_.channel == ChannelPool::none; }
   /// The error of the agreement.
   [[nodiscard]] int error() const { return error_; }
-  /// To be called if messages of the channel may never end. No other communicator gets it.
+  /// To be called if messages of the channel may never end. Then no other communicator gets it.
   void spoil() { is_spoilt_ = true; }
 
-  /// Takes tags for one call, and lanes for as many of its segments in flight as there are. Thread-safe, but
-  /// the caller must keep the order of calls.
+  /// Takes tags for one call, and a lane for each of its segments in flight as far as there are lanes.
+  /// Thread-safe, but the caller must keep the order of calls.
   struct Ticket {
     std::uint64_t first = 0;
     std::size_t width = 0;
@@ -151,23 +152,25 @@ class Channel {
   };
   Ticket take(std::size_t width, std::size_t in_flight);
   Ticket take(std::size_t width) { return take(width, width); }
-  /// What blocking calls of one segment in flight have, once the channel is open. They need no ticket: each
-  /// ends, on each rank, before the next one begins. So a rank may carry one out in another way than others.
+  /// Returns the resources of blocking calls with one segment in flight, once the channel is open. They need
+  /// no ticket: each ends, on each rank, before the next one begins. So a rank may carry one out in another
+  /// way than other ranks.
   [[nodiscard]] CallResources blocking_resources() const;
   /// Whether no earlier call has these tags and lanes any more.
   [[nodiscard]] bool may_begin(Ticket& ticket);
-  /// Returns what the call has, once the channel is open.
+  /// Returns the resources of the call, once the channel is open.
   [[nodiscard]] CallResources resources(const Ticket& ticket) const;
   void end(const Ticket& ticket);
-  /// From now on, connections carry messages between nodes of so many bytes or more. To be called on all
-  /// ranks at the same place among calls.
+  /// From now on, connections carry messages between nodes of `from` bytes or more. To be called on all ranks
+  /// at the same place among calls.
   void use_connections(std::size_t from) { connections_from_.store(from, std::memory_order_relaxed); }
   [[nodiscard]] std::size_t connections_from() const {
     return connections_from_.load(std::memory_order_relaxed);
   }
-  /// Returns a number, once it is open. It is unique among open channels, and the same on all ranks.
+  /// Returns the channel's number, once it is open. It is unique among open channels, and the same on all
+  /// ranks.
   [[nodiscard]] int number() const { return channel_; }
-  /// Whether so many tags were never taken: for calls that keep their tags, such as persistent ones.
+  /// Whether `width` tags were never taken. For calls that keep their tags, such as persistent ones.
   [[nodiscard]] bool has_fresh(std::size_t width);
 
  private:
@@ -179,8 +182,8 @@ class Channel {
   int ranks_;
   Use use_;
   ChannelPool::Offer offered_;
-  /// What the ranks reduce: the channel of the rank that has most left, and for each lane whether it is not
-  /// free on some rank.
+  /// The values that the ranks reduce: the channel of the rank that has most left, and for each lane whether
+  /// it is not free on some rank.
   std::vector<std::int64_t> own_;
   std::vector<std::int64_t> greatest_;
   MPI_Request request_{};
@@ -190,7 +193,7 @@ class Channel {
   int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;
   std::int8_t blocking_lane_ = CallResources::none;
-  std::vector<std::int8_t> lanes_;  // of other calls, by turns
+  std::vector<std::int8_t> lanes_;  // of other calls, in turn
   std::uint64_t next_ = 0;
   std::uint64_t next_lane_ = 0;
   struct Taken {
@@ -201,11 +204,11 @@ class Channel {
   std::deque<Taken> taken_;  // the oldest one is still in use
 };
 
-/// Keeps a channel that is no longer needed until its ranks have agreed on it. Until then the library
-/// writes to it, and it is not known which one to release.
+/// Keeps a channel that is no longer needed until its ranks have agreed on it. Until then the MPI library
+/// writes to it, and its number is unknown, so it cannot be released.
 void keep_until_open(std::shared_ptr<Channel> channel);
-/// Waits until all of them are open. All ranks must have begun to agree on them. To be called before the
-/// pool is closed.
+/// Waits until all channels that are kept so are open. All ranks must have begun to agree on them. To be
+/// called before the pool is closed.
 void wait_for_opening_channels();
 
 }  // namespace stretto

@@ -7,18 +7,18 @@
 namespace stretto {
 
 /// Counts the looks of a thread that waits for shared memory and finds nothing, and says when something else
-/// is due: now and then the MPI library needs its turn, and, much more seldom, a look whether those that are
-/// waited for still live. It counts over calls: a program may make nothing but short calls until a message of
-/// its own has come, and each of them may end before many looks.
+/// is due. Now and then the MPI library needs its turn. Much more rarely, the thread has to check whether the
+/// processes that it waits for are alive. Looks are counted across calls: a program may make nothing but
+/// short calls until a message of its own has come, and each of them may end before many looks.
 class IdlePolls {
  public:
   /// Counts a look. Returns whether the library's turn has come.
   bool count() { return count_work(1); }
-  /// Counts a call that is carried out without the library. Its turn takes less than a percent of these
-  /// calls.
+  /// Counts a call that is carried out without the MPI library. The library's turn takes less than a percent
+  /// of the time of such calls.
   bool count_call(std::size_t bytes) { return count_work(1 + bytes / bytes_of_look); }
 
-  /// Whether to look for ranks that have ended. To be asked when it is the library's turn.
+  /// Whether to look for ranks that have ended. To be called when it is the library's turn.
   bool is_time_for_peers() {
     const auto now = Clock::now();
     if (now < next_peers_) return false;

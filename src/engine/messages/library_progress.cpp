@@ -8,10 +8,10 @@
 namespace stretto {
 namespace {
 
-/// Of channel 0, which no communicator gets. Tag 0 is that of releases (engine/messages/channel.hpp).
+/// A tag of channel 0, which no communicator gets. Tag 0 is that of releases (engine/messages/channel.hpp).
 constexpr int never_sent = 1;
 
-SpinLock lock;  // a request may be tested by one thread at a time
+SpinLock lock;  // only one thread at a time may test a request
 bool is_posted = false;
 MPI_Request unmatched{};
 
@@ -28,7 +28,7 @@ void drive_library(MPI_Comm comm) {
   }
   int done = 0;
   mpi.Test(&unmatched, &done, mpi.status_ignore);
-  is_posted = done == 0;  // it ends where all messages fail (mpi/own_network.hpp)
+  is_posted = done == 0;  // the receive ends if all messages fail (mpi/own_network.hpp)
 }
 
 void stop_driving_library() {

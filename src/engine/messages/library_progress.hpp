@@ -5,14 +5,14 @@
 
 namespace stretto {
 
-/// Lets the MPI library advance all that it has in flight, for a thread that waits where no call of MPI is
-/// made. `comm` is Stretto's own. Thread-safe.
+/// Lets the MPI library advance all that it has in flight, for a thread that waits without calling MPI.
+/// `comm` is Stretto's own. Thread-safe.
 ///
-/// It tests a receive that is never matched. (MPI_Iprobe of MPICH advances messages, and not the library's
-/// non-blocking collectives.)
+/// The function tests a receive that is never matched. (MPI_Iprobe of MPICH advances messages, but not the
+/// library's non-blocking collectives.)
 void drive_library(MPI_Comm comm);
 
-/// Ends that. To be called before `comm` is freed.
+/// Withdraws that receive. To be called before `comm` is freed.
 void stop_driving_library();
 
 }  // namespace stretto

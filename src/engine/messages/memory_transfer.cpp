@@ -7,7 +7,7 @@
 
 namespace stretto {
 bool may_cross_memory(const Element& element) {
-  // A piece holds one at least.
+  // A piece holds at least one element.
   return element.size > 0 && element.extent >= element.true_extent && element.true_extent > 0 &&
          element.extent <= static_cast<std::ptrdiff_t>(least_piece_bytes);
 }

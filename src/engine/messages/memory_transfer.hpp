@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between ranks of a node, through shared memory: piece by piece, so that the reader works on one
-// while the writer fills the next. The reader reduces straight from the writer's store: there is no landing
-// buffer, and no copy of its own.
+// Messages between ranks of a node, through shared memory. They go piece by piece, so that the reader works
+// on one piece while the writer fills the next. The reader reduces straight from the writer's store: there is
+// no landing buffer, and no copy of its own.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
 /// One message on its way.
 class MemoryTransfer {
  public:
-  /// Whether operations, which cannot time their messages, write long ones past the caches: as direct calls
-  /// have found to be better.
+  /// Whether non-blocking operations write long messages past the caches. They cannot time their messages, so
+  /// they do what direct calls have found to be better.
   static inline std::atomic<bool> streams_in_background{false};
 
   MemoryTransfer() = default;
@@ -45,17 +45,17 @@ class MemoryTransfer {
       : memory_(&memory), lane_(lane), readers_(readers), count_(count) {}
 
   [[nodiscard]] bool ended() const { return memory_ == nullptr; }
-  /// Returns how long the message is, if that is not what was expected.
+  /// Returns the length of the message if it is not the expected one.
   [[nodiscard]] const std::optional<WrongLength>& wrong_length() const { return wrong_; }
 
-  /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their
-  /// place. `streams`: past the caches. Returns whether anything was written. Writes an MPI error code to
-  /// `error` if there is one.
+  /// Writes as many pieces as there is room for. `from`: the elements. If `failed`, the message says so in
+  /// their place. `streams`: writes past the caches. Returns whether anything was written. Writes an MPI
+  /// error code to `error` if there is one.
   bool send(const Element& element, const std::byte* from, bool streams, bool failed, int& error);
 
-  /// Reads as many pieces as are there. For each, calls work(first, count, data): elements of the message,
-  /// and an address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if the
-  /// message has failed or has not the expected length.
+  /// Reads as many pieces as are there. For each, calls work(first, count, data) with elements of the message
+  /// and their address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if
+  /// the message has failed or does not have the expected length.
   template <typename Work>
   bool receive(const Element& element, const Work& work, int& error) {
     bool any = false;
@@ -69,7 +69,7 @@ class MemoryTransfer {
         if (piece.is_last) memory_ = nullptr;
         continue;
       }
-      // What goes on after an error is only taken, so that its writer can end.
+      // After an error, pieces are only taken, so that their writer can end.
       const std::size_t count = (piece.bytes + element.distance() - 1) / element.distance();
       const bool fits = count <= count_ - moved_ && element.span(count) == piece.bytes;
       if (piece.has_failed) error = mpi.err_other;
@@ -98,12 +98,12 @@ class MemoryTransfer {
     return readers_.empty() ? std::span(&place_, 1) : readers_;
   }
 
-  /// Writes the next part of an element that fits into no line, in a line. Returns how many bytes, or 0 if
-  /// copying has failed.
+  /// Writes the next part of an element that is longer than a line into a line. Returns the number of bytes,
+  /// or 0 if copying has failed.
   std::size_t write_part(const Element& element, const std::byte* from, const NodeMemory::Piece& piece,
                          int& error);
 
-  /// Works on an element when its last part has come.
+  /// Takes a part of an element that is longer than a line. Calls work() when the last part has come.
   template <typename Work>
   int join(const Element& element, const NodeMemory::Arrival& part, const Work& work) {
     if (!parted_) parted_ = std::make_unique<Parted>(element.span(1));
@@ -124,7 +124,7 @@ class MemoryTransfer {
   std::size_t count_ = 0;
   std::size_t moved_ = 0;
   std::optional<WrongLength> wrong_;
-  /// An element that goes by several lines.
+  /// An element that goes through several lines.
   struct Parted {
     explicit Parted(std::size_t span) : bytes(span) {}
     [[nodiscard]] std::size_t rest() const { return bytes.size() - moved; }
@@ -133,7 +133,7 @@ class MemoryTransfer {
     std::vector<std::byte> bytes;
     std::size_t moved = 0;  // bytes that have been sent, or have come
   };
-  std::unique_ptr<Parted> parted_;  // made at the first one: short messages must not pay for it
+  std::unique_ptr<Parted> parted_;  // made at the first such element: short messages must not pay for it
 };
 
 }  // namespace stretto

@@ -112,7 +112,7 @@ int MessageRequests::take_own(std::size_t slot) {
 
 /// Returns an MPI error code.
 int MessageRequests::post_once(const Posting& posting, const Element& element, MPI_Request* request) const {
-  // Only bytes of blocks that cannot be cut are so many.
+  // Only blocks that cannot be cut have so many elements, and these are bytes.
   std::optional<BytesType> long_type;
   if (posting.count > INT_MAX) long_type.emplace(posting.count);
   const int count = long_type ? 1 : static_cast<int>(posting.count);

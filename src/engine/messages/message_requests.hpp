@@ -23,19 +23,19 @@ struct Posting {
   bool sends = false;
 };
 
-/// What is known of a message that has completed.
+/// A message that has completed.
 struct CompletedMessage {
   std::size_t slot = 0;
   int error = MPI_SUCCESS;
-  const MPI_Status* status = nullptr;  // of the library's
+  const MPI_Status* status = nullptr;  // of a message of the library
   const Message* own = nullptr;        // of one that went over connections
 
-  /// Returns how many elements have come, if that can be said.
+  /// Returns how many elements have come, if that is known.
   [[nodiscard]] std::optional<int> arrived(const Element& element) const;
 };
 
-/// The messages of an execution that MPI carries, or connections between nodes do: one in each slot. Where
-/// all calls are the same, the library's requests of long messages are kept, and started again.
+/// The messages of an execution that MPI or connections between nodes carry, one in each slot. If all calls
+/// are the same, the library's requests of long messages are kept, and started again.
 class MessageRequests {
  public:
   /// A persistent call of more messages than this posts them anew each time: a request of the library takes
@@ -49,26 +49,26 @@ class MessageRequests {
   MessageRequests& operator=(const MessageRequests&) = delete;
   ~MessageRequests();
 
-  /// To be called before a call's first message. Between nodes, connections carry those of so many bytes or
-  /// more (CallResources::connections_from).
+  /// To be called before a call's first message. Between nodes, connections carry messages of
+  /// `connections_from` bytes or more (CallResources::connections_from).
   void begin(std::size_t slots, std::size_t connections_from);
   /// From now on, requests of this many messages are kept.
   void keep(std::size_t messages) { kept_.resize(messages, mpi.request_null); }
 
-  /// Posts a message in a slot. If that fails, writes the error, and posts one without elements in its place:
-  /// the peer still needs a message. Returns whether one was posted. `number`: of the kept request.
+  /// Posts a message in a slot. If that fails, writes the error, and posts a message without elements in its
+  /// place: the peer still needs one. Returns whether one was posted. `number` is that of the kept request.
   bool post(const Posting& posting, const Element& element, std::size_t slot, std::size_t number, int& error);
 
-  /// Of those that were posted and have not completed.
+  /// The number of messages that were posted and have not completed.
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// Those of them that the library carries.
+  /// The number of those that the MPI library carries.
   [[nodiscard]] std::size_t count_of_library() const { return count_ - own_count_; }
   [[nodiscard]] bool is_pending(std::size_t slot) const {
     return requests_[slot] != mpi.request_null || is_own(slot);
   }
 
-  /// Calls completed(message) for each message that has completed in the first `slots` slots, which may post
-  /// others. Returns how many there were. Writes the error if nothing can be said about any.
+  /// Calls completed(message) for each message that has completed in the first `slots` slots. completed() may
+  /// post others. Returns how many there were. Writes the error if the test itself fails.
   template <typename Completed>
   int test(std::size_t slots, const Completed& completed, int& error) {
     int done = own_count_ > 0 ? test_own(slots, completed) : 0;
@@ -113,7 +113,7 @@ class MessageRequests {
   std::vector<MPI_Request> kept_;
   Connections* connections_ = nullptr;  // nullptr: the library carries all messages
   std::size_t connections_from_ = 0;
-  std::size_t own_count_ = 0;         // of those that connections carry
+  std::size_t own_count_ = 0;         // the number of those that connections carry
   std::unique_ptr<Message[]> own_;    // of each slot, if there are connections
   std::vector<std::uint8_t> is_own_;  // of each slot: whether the one there is pending
 };

@@ -6,9 +6,9 @@
 
 namespace stretto {
 
-/// A message that is not as long as its receiver expects: ranks call with different lengths.
+/// A message that is not as long as its receiver expects, since ranks call with different lengths.
 struct WrongLength {
-  int peer = 0;              // that sent it, as the execution counts
+  int peer = 0;              // its sender, as the execution counts
   std::size_t expected = 0;  // bytes
   std::size_t arrived = 0;   // bytes
   bool goes_on = false;      // more bytes follow

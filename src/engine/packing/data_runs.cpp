@@ -48,7 +48,7 @@ void add_runs(std::vector<Range>& runs, std::span<const Range> of_one, std::ptrd
       runs.push_back({place, run.count});
     }
   };
-  // Runs at one distance from each other are one copy, so the longer loop is the inner one.
+  // Runs at equal distances from each other are one copy, so the longer loop is the inner one.
   if (of_one.size() < count) {
     for (const Range& run : of_one) {
       for (std::size_t i = 0; i < count; ++i) add(i, run);

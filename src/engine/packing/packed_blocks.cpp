@@ -4,7 +4,7 @@
 namespace stretto {
 namespace {
 
-/// Returns where the run begins that flat blocks form in the program's memory; nullptr if they form none.
+/// Returns the beginning of the run that flat blocks form in the program's memory; nullptr if they form none.
 std::byte* find_run(std::span<const UserBlock> blocks, const std::vector<std::size_t>& borders) {
   std::byte* begin = nullptr;
   for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -19,10 +19,11 @@ struct UserBlock {
   MPI_Datatype datatype{};
 };
 
-/// The bytes of an element of each block's type. Mostly all blocks have one type, so the latest is kept.
+/// Finds the bytes of an element of each block's type. Mostly all blocks have one type, so the latest result
+/// is kept.
 class ElementBytes {
  public:
-  /// Nothing if the type is not known.
+  /// Returns nothing if the type is unknown.
   std::optional<std::size_t> of(MPI_Datatype datatype) {
     if (!bytes_ || datatype != latest_) bytes_ = signature_bytes(datatype);
     latest_ = datatype;
@@ -34,8 +35,8 @@ class ElementBytes {
   std::optional<std::size_t> bytes_;
 };
 
-/// The blocks of the program for all ranks, or from them, as one run of bytes: the program's own memory if
-/// they lie there so, otherwise a buffer.
+/// The blocks of the program for all ranks, or from them, as one run of bytes. This is the program's own
+/// memory if the blocks lie there in that form, otherwise a buffer.
 class PackedBlocks {
  public:
   using Where = PackedElements::Where;
@@ -44,11 +45,12 @@ class PackedBlocks {
   PackedBlocks(std::span<const UserBlock> blocks, MPI_Comm comm, Where where = Where::users_if_possible);
 
   [[nodiscard]] std::byte* data() const { return data_; }
-  /// Where each block begins, and the end, in bytes.
+  /// Returns the beginning of each block, and the end, in bytes.
   [[nodiscard]] const std::vector<std::size_t>& borders() const { return borders_; }
   [[nodiscard]] std::size_t bytes() const { return borders_.back(); }
 
-  /// From the program's memory and to it. Both return an MPI error code, and do nothing if nothing is packed.
+  /// Copy from the program's memory and to it. Both return an MPI error code, and do nothing if nothing is
+  /// packed.
   int pack();
   int pack(std::size_t block) { return pieces_.empty() ? MPI_SUCCESS : pieces_[block].pack_all(); }
   int unpack();

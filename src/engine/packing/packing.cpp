@@ -22,7 +22,7 @@ std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
   if (datatype == mpi.datatype_null || mpi.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0) {
     return std::nullopt;
   }
-  // Only a call that moves data shows whether it is committed.
+  // Only a call that moves data shows whether the datatype is committed.
   std::byte nothing{};
   int position = 0;
   if (mpi.Pack(&nothing, 0, datatype, &nothing, 1, &position, channel_pool().comm()) != MPI_SUCCESS) {
@@ -33,7 +33,7 @@ std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
 
 namespace {
 
-/// How a datatype was made: by which function of MPI, and with how many arguments of each kind.
+/// The way in which a datatype was made: by which function of MPI, and with how many arguments of each kind.
 struct Envelope {
   MPI_Count integers = 0;
   MPI_Count addresses = 0;
@@ -48,8 +48,9 @@ struct Envelope {
   }
 };
 
-/// If the library knows large counts, a datatype may have been made with them. The query with int is then
-/// an error that goes to the program's handler. So the query with large counts is used where it exists.
+/// Returns the envelope of a datatype. If the library knows large counts, a datatype may have been made with
+/// them. The query with int is then an error that goes to the program's handler. So the query with large
+/// counts is used where it exists.
 std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   Envelope it;
   if (mpi.Type_get_envelope_c != nullptr) {
@@ -69,7 +70,7 @@ std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   return it;
 }
 
-/// Returns the datatype that another one repeats or duplicates.
+/// The datatype that another one repeats or duplicates.
 class InnerType {
  public:
   explicit InnerType(MPI_Datatype datatype) {
@@ -106,7 +107,8 @@ class InnerType {
 };
 
 /// The program's elements where the MPI library can access them: in a copy, if they are in device memory that
-/// it does not take. `is_read`: it reads them; otherwise it writes them, and they go back.
+/// it does not accept. If `is_read`, the library reads them; otherwise it writes them, and the copy goes
+/// back.
 class AccessibleElements {
  public:
   AccessibleElements(void* users, std::size_t count, std::ptrdiff_t extent, MPI_Datatype datatype,
@@ -151,7 +153,7 @@ bool is_flat(MPI_Datatype datatype) {
     return mpi.Type_get_extent(datatype, &lower_bound, &extent) == MPI_SUCCESS &&
            static_cast<std::size_t>(extent) == bytes;
   }
-  // Size and extent do not show whether elements are in order. How the type was made does.
+  // Size and extent do not show whether elements are in order, but the way in which the type was made does.
   const InnerType inner(datatype);
   return inner.exists() && is_flat(inner.handle());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broadcast and allgather only move data, and the ranks of one call may describe the same data by different
-// datatypes. So their messages are bytes in the order of the type signature: in the program's own buffer if
-// they are in that order there, otherwise packed.
+// datatypes. So their messages are bytes in the order of the type signature. They lie in the program's own
+// buffer if they are in that order there, and are packed otherwise.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ class PackedElements {
   [[nodiscard]] std::size_t bytes() const { return count_ * element_bytes_; }
   [[nodiscard]] bool is_packed() const { return place_ != nullptr; }
 
-  /// For `count` elements from `first` on. Both return an MPI error code, and do nothing if nothing is
-  /// packed.
+  /// Copy from the program's memory, `count` elements from `first` on, and to it. Both return an MPI error
+  /// code, and do nothing if nothing is packed.
   int pack(std::size_t first, std::size_t count);
   int pack_all() { return pack(0, count_); }
   int unpack();
@@ -50,9 +50,9 @@ class PackedElements {
     return static_cast<std::byte*>(users_) + static_cast<std::ptrdiff_t>(index) * extent_;
   }
   [[nodiscard]] std::byte* packed_element(std::size_t index) const { return place_ + index * element_bytes_; }
-  /// Calls some(elements, first, count, bytes) for as many elements at once as MPI's int can count the bytes
-  /// of. If one element is too large for that, calls exchange(element, index, type) for each element, with a
-  /// type of its bytes. `users`: where the library can access the program's elements.
+  /// Calls some(elements, first, count, bytes) for as many elements at once as have a number of bytes that
+  /// fits into MPI's int. If one element is too large for that, calls exchange(element, index, type) for each
+  /// element, with a type of its bytes. `users`: where the library can access the program's elements.
   template <typename Some, typename Exchange>
   int each_some(std::size_t first, std::size_t count, std::byte* users, Some some, Exchange exchange);
 

@@ -41,7 +41,7 @@ void DeviceStaging::note(const Call& call) {
   element_ = call.element;
   in_place_ = call.in_place;
   if (in_place_) {
-    // The two are one buffer, as long as the longer of both.
+    // The two are one buffer, which is as long as the longer of them.
     note(output_, call.output,
          call.input_holds.count > call.output_holds.count ? call.input_holds : call.output_holds);
   } else {
@@ -53,7 +53,7 @@ void DeviceStaging::note(const Call& call) {
 
 /// Returns the driver's error.
 int DeviceStaging::record_events() {
-  // A packed call reads the program's device memory when it packs: it, too, comes after a named stream.
+  // A packed call reads the program's device memory when it packs, so it, too, comes after a named stream.
   if (follows_other_stream()) {
     const Side& side = input_.is_on_device ? input_ : output_;
     return input_.before.record(*driver_, side.is_on_device ? side.context : nullptr, device_stream());

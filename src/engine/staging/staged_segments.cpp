@@ -62,7 +62,7 @@ void StagedSegments::put_back(std::size_t segment, int round, const BlockCut& ou
   }
 }
 
-/// Returns the runs of elements of some blocks, in rising order. They hold until the next call.
+/// Returns the runs of elements of some blocks, in rising order. The result is valid until the next call.
 std::span<const Range> StagedSegments::elements_of(const BlockCut& cut, std::span<const int> blocks) {
   ranges_.clear();
   for (const int block : blocks) {

@@ -12,20 +12,20 @@
 
 namespace stretto {
 
-/// Which elements of a staged call are copied with each of its segments: what its schedule touches. Does
-/// nothing for calls that are not staged.
+/// Decides which elements of a staged call are copied with each of its segments: those that its schedule
+/// touches. Does nothing for calls that are not staged.
 class StagedSegments {
  public:
-  /// To be called when a call starts. Both arguments stay where they are until it has ended.
+  /// To be called when a call starts. Call and schedule must stay where they are until it has ended.
   void begin(const Call& call, const Schedule& schedule, std::size_t segments);
 
-  /// Begins to fetch what segments up to this one read, and some more.
+  /// Begins to fetch the elements that segments up to this one read, and some more.
   void fetch_until(std::size_t segment);
-  /// Whether all is there that the segment reads in this round and before, or a copy has failed.
+  /// Whether all elements that the segment reads in this round and before have arrived, or a copy has failed.
   [[nodiscard]] bool has_arrived(std::size_t segment, int round) const {
     return copies_ == nullptr || copies_->arrived() >= fetches_before(segment, round);
   }
-  /// Begins to put back what the segment does not write after this round.
+  /// Begins to put back the elements that the segment does not write after this round.
   void put_back(std::size_t segment, int round, const BlockCut& output_blocks);
 
   [[nodiscard]] bool are_any() const { return copies_ != nullptr; }
@@ -42,7 +42,7 @@ class StagedSegments {
   std::size_t segments_ = 0;
   std::size_t fetched_ = 0;  // segments
   TouchedBlocks touched_;
-  std::size_t parts_ = 0;      // that it was found for; 0: it was not yet
+  std::size_t parts_ = 0;      // for which it was found; 0: it was not yet
   bool in_place_ = false;      // likewise
   std::vector<Range> ranges_;  // of one copy
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard ABI of MPI 5: handles are pointers, those that the standard defines are small numbers.
+// The standard ABI of MPI 5: handles are pointers; predefined handles are small numbers.
 #include "faces/face.hpp"
 
 namespace stretto::faces {
 namespace {
 
-/// The standard keeps the numbers of ten bits for what it defines itself.
+/// The standard reserves the numbers of ten bits for predefined handles.
 constexpr std::uintptr_t highest_predefined = 0x3ff;
 
 const char* bind(void* (*find)(const char* symbol)) {

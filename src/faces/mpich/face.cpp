@@ -10,8 +10,9 @@
 namespace stretto::faces {
 namespace {
 
-/// Handles contain what they are handles of. So most handles that were freed or never made are recognized
-/// without a call to the library, which would raise an error of another call than the user's.
+/// Whether a handle may be one that the user made. Handles contain the kind of their object, so most handles
+/// that were freed or never made are recognized without a call to the MPI library. Such a call would raise an
+/// error in a call other than the user's.
 bool is_user_handle(RawHandle handle, unsigned object) {
   const auto bits = static_cast<unsigned>(handle);
   constexpr unsigned direct = 2;
@@ -27,7 +28,7 @@ bool may_be_communicator(MPI_Comm comm) {
 constexpr unsigned op_object = 0x6;
 constexpr unsigned datatype_object = 0x3;
 
-/// A list of handles for the library. Requests that it changes go back.
+/// A list of handles for the MPI library. Handles that it changes are copied back.
 template <typename Handle, typename Word>
 class HandleList {
  public:

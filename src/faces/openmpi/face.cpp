@@ -5,7 +5,7 @@
 namespace stretto::faces {
 namespace {
 
-/// The mpi.h of Open MPI 4 and 5 does not declare all of MPI 4.
+/// Binds no MPI 4 functions: the mpi.h of Open MPI 4 and 5 does not declare all of them.
 const char* bind(void* (*find)(const char* symbol)) {
   STRETTO_MPI_FUNCTIONS(STRETTO_BIND)
   STRETTO_MPI_LIST_FUNCTIONS(STRETTO_BIND)

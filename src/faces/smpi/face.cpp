@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimGrid's SMPI, which has one MPI for a process, and it is linked: nothing is looked up as in
+// SimGrid's SMPI. It has one MPI for a process, which is linked, so nothing is looked up as in
 // mpi/find_library.cpp. Only the functions that a simulation calls are here.
 #include <mpi.h>
 #include <smpi/smpi.h>
 
-// SMPI declares them by other names than its macros say.
+// SMPI's macros name variables that SMPI does not declare.
 #undef MPI_CXX_FLOAT_COMPLEX
 #undef MPI_CXX_DOUBLE_COMPLEX
 #undef MPI_CXX_LONG_DOUBLE_COMPLEX
@@ -33,14 +33,15 @@ using simulate::longest_detached;
 using simulate::queue_started_messages;
 using simulate::value_of;
 
-/// The time that the engine takes for a message at each of its ends. All hosts of our platforms are alike.
+/// The seconds that the engine takes for a message at each of its ends. All hosts of our platforms are alike.
 double message_seconds = 0;
 /// From this many bytes on, a message starts when its receive is posted.
 int synchronous_from = 0;
 
 /// SMPI keeps short and long messages in different mailboxes, but requires the messages of two ranks with one
-/// tag to be in order. If a short and a long one are in flight at once (the two parts of a run that wraps
-/// around), it finds neither. So long ones have tags of their own. Both ends know the length of a message.
+/// tag to be in order. If a short and a long message are in flight at once (the two parts of a run that wraps
+/// around), SMPI finds neither. So long messages have tags of their own. Both ends know the length of a
+/// message.
 int tag_of(int tag, int count, ::MPI_Datatype datatype) {
   constexpr int tags_of_long_ones = 1 << 20;  // above all tags of the engine
   int size = 0;
@@ -64,7 +65,7 @@ int receive(void* buffer, int count, ::MPI_Datatype datatype, int from, int tag,
   return code;
 }
 
-/// In virtual time, a test costs time (smpi/test) and changes nothing, so it may as well wait.
+/// Waits in place of a test: in virtual time, a test costs time (smpi/test) and changes nothing.
 int wait_for_one(int count, ::MPI_Request* requests, int* done, int* indices, ::MPI_Status* statuses) {
   ::MPI_Status& status = *statuses;
   status.MPI_SOURCE = MPI_ANY_SOURCE;  // unchanged after a send
@@ -76,7 +77,7 @@ int wait_for_one(int count, ::MPI_Request* requests, int* done, int* indices, ::
 
 /// The usual callback also frees the copies of detached messages.
 void move_if_short(smx_activity_t message, void* buffer, std::size_t bytes) {
-  // What is installed of SimGrid does not say that this is its base.
+  // SimGrid's installed headers do not say that this is the base class.
   auto* comm = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message);
   if (bytes <= longest_detached) smpi_comm_copy_buffer_callback(comm, buffer, bytes);
 }
@@ -104,15 +105,15 @@ std::string load_mpi(const void* /*function*/) {
   mpi.Isend = STRETTO_ADAPTED(Isend)::bind(reinterpret_cast<void*>(&send));
   mpi.Irecv = STRETTO_ADAPTED(Irecv)::bind(reinterpret_cast<void*>(&receive));
   mpi.Testsome = STRETTO_ADAPTED(Testsome)::bind(reinterpret_cast<void*>(&wait_for_one));
-  // SMPI counts the bytes of a message in an int, so 2 GiB would look short. All ranks make the same call
-  // here.
+  // SMPI counts the bytes of a message in an int, so a message of 2 GiB would look too short. Lengths need no
+  // check here, because all ranks make the same call.
   mpi.Get_count = nullptr;
   faces::set_constants(std::nullopt);
   self_messages.comm = mpi.comm_self;
   return {};
 }
 
-/// As in engine/data/predefined.cpp, which knows more than a simulation needs.
+/// Replaces the function in engine/data/predefined.cpp, which supports more than a simulation needs.
 Element byte_element() {
   return {.datatype = mpi.byte, .op = mpi.op_null, .size = 1, .extent = 1, .true_extent = 1};
 }

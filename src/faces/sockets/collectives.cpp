@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of the core itself, and what is left of the program's: calls of one rank, or without data.
+// Collectives of the core itself, and the program's collectives that no schedule carries out: calls on one
+// rank, or without data.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -55,7 +56,7 @@ std::unique_ptr<TreeCall> gather_to_all(const void* input, int count, MPI_Dataty
                                     all);
 }
 
-/// A call that no schedule carries out: of one rank, whose output is its input, or without data.
+/// Carries out a call that has no schedule: on one rank, whose output is its input, or without data.
 int finish_at_once(const void* input, void* output, std::size_t bytes, MPI_Comm comm, void* request) {
   Place<MPI_Request>::of_program(request).store(nullptr);
   if (bytes == 0) return MPI_SUCCESS;

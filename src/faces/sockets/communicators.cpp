@@ -14,7 +14,7 @@
 namespace stretto {
 
 int OpaqueComm::of_job(int rank_in_job) const {
-  const auto same = static_cast<std::size_t>(rank_in_job);  // in the communicator of all ranks
+  const auto same = static_cast<std::size_t>(rank_in_job);  // as in the communicator of all ranks
   if (same < ranks->size() && (*ranks)[same] == rank_in_job) return rank_in_job;
   return static_cast<int>(std::ranges::find(*ranks, rank_in_job) - ranks->begin());
 }
@@ -22,7 +22,7 @@ int OpaqueComm::of_job(int rank_in_job) const {
 namespace faces::sockets {
 namespace {
 
-/// Returns nullptr if this rank is not in it.
+/// Makes a communicator. Returns nullptr if this rank is not in it.
 MPI_Comm make(std::vector<int> ranks, std::uint64_t context) {
   const auto own = std::ranges::find(ranks, job->endpoint->rank());
   if (own == ranks.end()) return nullptr;
@@ -33,8 +33,8 @@ MPI_Comm make(std::vector<int> ranks, std::uint64_t context) {
   return comm;
 }
 
-/// All ranks come to the same number without a message: they make communicators of the same ranks with the
-/// same tag in the same order.
+/// Returns the context of a new communicator. All ranks compute the same number without a message, because
+/// they make communicators of the same ranks with the same tag in the same order.
 std::uint64_t context_of(std::uint64_t parent, std::uint64_t number, const std::vector<int>& ranks = {}) {
   Hash hash;
   hash.add(parent);
@@ -102,7 +102,7 @@ int Functions::Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Co
   return MPI_SUCCESS;
 }
 
-/// Of the shared kind, as all are that the core asks for.
+/// Splits by shared memory, the only kind that the core asks for.
 int Functions::Comm_split_type(MPI_Comm comm, int /*kind*/, int /*key*/, MPI_Info /*info*/, MPI_Comm* made) {
   MpiText name{};
   int length = 0;
@@ -141,7 +141,7 @@ int Functions::Comm_create_keyval(MPI_Comm_copy_attr_function* /*copy*/,
   return MPI_SUCCESS;
 }
 
-/// Attributes that are still set need it.
+/// Keeps the keyval, because attributes that are still set need it.
 int Functions::Comm_free_keyval(int* keyval) {
   *keyval = undefined;
   return MPI_SUCCESS;
@@ -232,7 +232,7 @@ int Functions::Query_thread(int* level) {
   return MPI_SUCCESS;
 }
 
-/// The other ranks see the end of this one.
+/// Ends this process. The other ranks see that.
 int Functions::Abort(MPI_Comm /*comm*/, int status) {
   _exit(status);
 }

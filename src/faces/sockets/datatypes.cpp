@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes and operations. The core makes no datatypes with gaps where the program has none.
+// Datatypes and operations. The core makes no datatypes with gaps unless the program has some.
 #include "faces/sockets/functions.hpp"
 
 namespace stretto::faces::sockets {

@@ -21,7 +21,7 @@ Job* job = nullptr;
 
 namespace {
 
-/// Functions that the core calls only for what the program can do by MPI alone.
+/// Functions that the core calls only for features that a program cannot use without MPI.
 constexpr std::array<std::string_view, 17> unserved{"Iallgather",
                                                     "Ialltoall",
                                                     "Ibarrier",
@@ -69,7 +69,7 @@ OpaqueOp* predefined_op(kernels::Op op) {
 void set_constants() {
   using kernels::Op;
   using kernels::Type;
-  // Those that do not matter here keep values of their own.
+  // Numbers that do not matter here get values that differ from each other.
   int number = 100;
 #define STRETTO_SET(name, NAME) mpi.name = number++;
   STRETTO_MPI_NUMBERS(STRETTO_SET)
@@ -147,13 +147,13 @@ void bind() {
   mpi.fail_late = [](const char* reason) { job->endpoint->fail_late(reason); };
 }
 
-/// For calls of other threads while the job ends.
+/// The mutex that guards `job` against calls of other threads while the job ends.
 std::mutex& guarding() {
   static auto& mutex = make_immortal<std::mutex>();
   return mutex;
 }
 
-/// A child of fork() may ask for the job, too.
+/// Makes the mutex usable in a child of fork(), which may ask for the job, too.
 void watch_forks() {
   static const int once =
       pthread_atfork([] { guarding().lock(); }, [] { guarding().unlock(); }, [] { guarding().unlock(); });
@@ -221,7 +221,7 @@ std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds
 
 void end_own_network(double seconds) {
   job->endpoint->leave(seconds);
-  // What is still in flight fails here, and only here.
+  // Messages that are still in flight fail, but only on this rank.
   job->endpoint->close();
   MPI_Comm self = &job->self;
   mpi.Comm_free(&self);

@@ -5,8 +5,8 @@
 
 namespace stretto::faces::sockets {
 
-/// The functions of MPI that a job without MPI has, as the core calls them. They check nothing: the core is
-/// their only caller.
+/// The MPI functions of a job without MPI, as the core calls them. They check nothing: the core is their only
+/// caller.
 struct Functions {
 #define STRETTO_DECLARE(name, parameters) static int name parameters;
   STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
@@ -14,8 +14,8 @@ struct Functions {
 #undef STRETTO_DECLARE
 };
 
-/// Returns one of the few functions to which calls of the program go on, such as own:MPI_Ibcast; nullptr for
-/// any other name.
+/// Returns one of the few functions to which calls of the program are passed on, such as own:MPI_Ibcast;
+/// nullptr for any other name.
 void* find_symbol(const char* name);
 
 }  // namespace stretto::faces::sockets

@@ -46,7 +46,7 @@ bool has_ended(OpaqueRequest& request) {
   return request.call ? request.call->advance() : request.message.has_ended();
 }
 
-/// Whether it is none that could end.
+/// Whether there is nothing that could end.
 bool is_idle(MPI_Request request) {
   return request == nullptr || !request->is_active;
 }
@@ -74,7 +74,7 @@ int finish(MPI_Request& request, MPI_Status* status) {
     if (!request->call && !message.sends && message.source >= 0) {
       fields.source = request->comm->of_job(message.source);
       fields.tag = message.tag;
-      fields.bytes = message.arrived;  // if more than the receive takes, with an error
+      fields.bytes = message.arrived;  // if more than the receive takes, the error says so
     }
   }
   request->is_active = false;

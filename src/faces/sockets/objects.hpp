@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind the handles of a job without MPI.
+// The objects behind the handles of a job without MPI.
 #pragma once
 
 #include <array>
@@ -26,20 +26,20 @@ struct OpaqueGroup {
 
 struct OpaqueComm {
   std::uint64_t context = 0;
-  /// Of the job. A call of the core's own may outlive the communicator.
+  /// The ranks in the job. They are shared, because a call of the core's own may outlive the communicator.
   std::shared_ptr<const std::vector<int>> ranks;
   int rank = 0;  // here
   std::map<int, void*> attributes;
-  std::uint64_t made = 0;               // communicators that were made of it
+  std::uint64_t made = 0;               // communicators that were made from it
   std::atomic<std::uint32_t> calls{0};  // collectives
 
   [[nodiscard]] int size() const { return static_cast<int>(ranks->size()); }
   [[nodiscard]] int in_job(int its_rank) const { return (*ranks)[static_cast<std::size_t>(its_rank)]; }
-  /// Returns the rank here of a rank of the job that is in it.
+  /// Returns the rank in this communicator of a member with this rank in the job.
   [[nodiscard]] int of_job(int rank_in_job) const;
 };
 
-/// Bytes without gaps; there are no others.
+/// A datatype of bytes without gaps; there are no others.
 struct OpaqueDatatype {
   std::size_t bytes = 0;
   kernels::Type type = kernels::Type::u8;  // of a predefined one
@@ -60,7 +60,7 @@ struct OpaqueRequest {
   bool is_active = false;
 };
 
-/// A status, as mpi/status.hpp finds its fields.
+/// A status, with fields where mpi/status.hpp finds them.
 struct OwnNetworkStatus {
   int source = 0;
   int tag = 0;
@@ -70,7 +70,7 @@ struct OwnNetworkStatus {
 
 namespace faces::sockets {
 
-/// The values of MPI's constants. Those of errors are 1 and more.
+/// The values of MPI's constants. Error codes are 1 and more.
 enum Error : int {
   arg = 1,
   count,
@@ -93,7 +93,7 @@ struct Keyval {
   void* extra = nullptr;
 };
 
-/// All that a job has between its begin and its end.
+/// The state of a job between its begin and its end.
 struct Job {
   explicit Job(std::shared_ptr<Endpoint> its_endpoint);
 
@@ -104,7 +104,7 @@ struct Job {
   std::map<std::pair<std::vector<int>, int>, std::uint64_t> groups_made;  // by members and tag
   std::vector<Keyval> keyvals;
 };
-/// nullptr: none has begun.
+/// The job; nullptr if none has begun.
 extern Job* job;
 
 /// Polls until has_ended() is true. Everything ends when the job fails.
@@ -115,7 +115,7 @@ void wait_until(const Ended& has_ended) {
            const_cast<void*>(static_cast<const void*>(&has_ended)));
 }
 
-/// Starts a collective of the job's own, and waits for it. Returns an MPI error code.
+/// Starts a collective of the core's own and waits for it. Returns an MPI error code.
 int run(std::unique_ptr<TreeCall> call);
 
 }  // namespace faces::sockets

@@ -10,7 +10,7 @@
 namespace stretto {
 namespace {
 
-/// Messages of these calls have a context of their own.
+/// Messages of these calls have their own context.
 constexpr std::uint64_t own_context = 0x7472656563616c6c;
 
 }  // namespace
@@ -38,7 +38,7 @@ TreeCall::TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> d
   begin_phase(kind_ == Kind::bcast ? Phase::from_parent : Phase::from_children);
 }
 
-/// The size of its subtree.
+/// Returns the size of the rank's subtree.
 int TreeCall::ranks_below(int relative) const {
   return relative == 0 ? size_ : std::min(relative & -relative, size_ - relative);
 }

@@ -15,20 +15,22 @@ namespace stretto {
 
 struct OpaqueComm;
 
-/// A short collective of the core itself, such as an agreement: up a binomial tree, and down again. (Those of
-/// the program go by schedules.) The ranks of a subtree are consecutive, counted from the root.
+/// A short collective of the core itself, such as an agreement. It goes up a binomial tree and down again.
+/// (The program's collectives go by schedules.) The ranks of a subtree are consecutive, counted from the
+/// root.
 class TreeCall {
  public:
   enum class Kind : std::uint8_t {
     to_all,   // reduces to all
     to_root,  // reduces to the root
-    gather,   // brings the parts of all to all, in order of ranks
+    gather,   // brings all ranks' parts to all, in order of ranks
     bcast,
   };
-  /// Computes inout ← in op inout, of all elements.
+  /// Computes inout ← in op inout for all elements.
   using Reduce = std::function<void(const std::byte* in, std::byte* inout)>;
 
-  /// `data` is this rank's part: the input, and the output of all kinds but gather, whose output is `all`.
+  /// `data` is this rank's part. It is the input, and also the output of all kinds except gather, whose
+  /// output is `all`.
   TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> data, Reduce reduce = {},
            std::byte* all = nullptr);
 
@@ -59,7 +61,7 @@ class TreeCall {
   Reduce reduce_;
   std::byte* all_;
   std::vector<int> children_;  // relative
-  /// What arrives from the children, or of a gather the parts of all, counted from the root.
+  /// The data from the children; in a gather, the parts of all ranks, counted from the root.
   std::vector<std::byte> gathered_;
   std::deque<Message> messages_;
   Phase phase_ = Phase::ended;

@@ -17,8 +17,8 @@
 namespace stretto {
 namespace {
 
-/// What else decides how a call is carried out: a field of its traits, and what is said of a rank where it is
-/// true, and where it is not.
+/// A further property that decides how a call is carried out: a field of its traits, and the texts about a
+/// rank where it is true, and about one where it is not.
 struct Decisive {
   bool (*is_true)(const CallTraits& traits);
   const char* yes;
@@ -40,7 +40,8 @@ constexpr std::array<Decisive, 7> decisive{{
      "has a call of the library that may wait", "has no call of the library that may wait"},
 }};
 
-/// What a rank tells another one of a call. Its traits go as they are: all ranks run the same Stretto.
+/// The data that a rank sends to another one about a call. The traits are sent as they are, because all ranks
+/// run the same Stretto.
 struct Word {
   static constexpr std::int64_t unknown = -1;
   CallTraits traits;
@@ -55,7 +56,7 @@ std::string text_of_form(Form form) {
   return names.at(static_cast<std::size_t>(form));
 }
 
-/// How two calls differ, in one text for each. Empty if they match.
+/// The difference between two calls, in one text for each. The texts are empty if the calls match.
 struct Difference {
   std::string left;
   std::string right;
@@ -84,7 +85,7 @@ Difference difference(const Word& left_word, const Word& right_word) {
   // The bytes of two ranks can only be compared if both know the size of their elements. If not, the library
   // must judge the datatype.
   if (left.element_bytes == 0 || right.element_bytes == 0) return {};
-  // Where nothing is reduced, ranks may describe the same data by different datatypes.
+  // If nothing is reduced, ranks may describe the same data by different datatypes.
   if (is_reduction(left.collective) && left.element_bytes != right.element_bytes) {
     return {"has elements of " + std::to_string(left.element_bytes) + " bytes",
             "has elements of " + std::to_string(right.element_bytes) + " bytes"};
@@ -124,14 +125,14 @@ class Comparison final : public CallBuffers {
   }
 
  private:
-  /// To be called on all ranks, which have found the same.
+  /// Ends the job with one line. To be called on all ranks, which have found the same difference.
   void report_mismatch(const Difference& found, std::size_t rank) {
     end_job_if(state_->rank() == 0,
                name_in_world(0) + " " + found.left + ", " + name_in_world(rank) + " " + found.right);
   }
 
-  /// Only two ranks know how long a block is. The lower one of them reports a mismatch. If it has another one
-  /// with a still lower rank, that rank reports, and nobody else. So a rank whose lengths are all wrong is
+  /// Only two ranks know how long a block is. The lower one of them reports a mismatch. If it has another
+  /// mismatch with a still lower rank, only that rank reports. So a rank whose lengths are all wrong is
   /// reported once.
   void compare_lengths() {
     const auto here = static_cast<std::size_t>(state_->rank());
@@ -167,7 +168,7 @@ class Comparison final : public CallBuffers {
   std::vector<Word> all_;  // from each rank
 };
 
-/// The lengths of the blocks between borders.
+/// Returns the lengths of the blocks between borders.
 std::vector<std::size_t> lengths_between(std::span<const std::size_t> borders) {
   std::vector<std::size_t> lengths;
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) lengths.push_back(borders[i + 1] - borders[i]);
@@ -179,7 +180,8 @@ std::vector<std::size_t> lengths_between(std::span<const std::size_t> borders) {
 PrivateLengths PrivateLengths::of(Collective collective, const Call& call, int rank) {
   PrivateLengths lengths{lengths_between(call.borders), lengths_between(call.output_borders)};
   if (is_alltoall(collective)) return lengths;
-  // Blocks go between the root and each rank only: a rank's own one, and on the root those of all.
+  // Blocks go only between the root and each rank. Each rank has its own block, and the root has those of all
+  // ranks.
   const bool gathers = is_gather(collective);
   std::vector<std::size_t>& own = gathers ? lengths.sent : lengths.expected;
   std::vector<std::size_t>& all = gathers ? lengths.expected : lengths.sent;

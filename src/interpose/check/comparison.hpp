@@ -18,7 +18,7 @@ namespace stretto {
 class Operation;
 
 /// The bytes that a rank sends to each rank and expects from it, in a collective whose lengths only two ranks
-/// know. None: not to be compared.
+/// know. If they are empty, nothing is compared.
 struct PrivateLengths {
   std::vector<std::size_t> sent;
   std::vector<std::size_t> expected;
@@ -37,8 +37,8 @@ PrivateLengths lengths_of(const CallTraits& traits, int rank, const MakeMessage&
   }
 }
 
-/// Compares a call across the ranks of its communicator. A blocking call waits for the comparison. For
-/// others it runs in the background: the result is the operation that must end before the call may begin.
+/// Compares a call across the ranks of its communicator. A blocking call waits for the comparison. For other
+/// calls it runs in the background: the result is the operation that must end before the call may begin.
 /// `spec` is the spec of the call, for the watchdog.
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                    const PrivateLengths& lengths, const Spec& spec, Form form);

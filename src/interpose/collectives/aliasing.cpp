@@ -8,8 +8,8 @@
 namespace stretto {
 namespace {
 
-/// MPICH and Intel MPI compare addresses in every collective. Open MPI 4 and 5 look at the buffers of these
-/// only, and never at blocks.
+/// Whether the MPI library reports equal buffers. MPICH and Intel MPI compare addresses in every collective.
+/// Open MPI 4 and 5 compare only the buffers of allreduce and reduce, and never blocks.
 bool is_reported(Collective collective, std::size_t count) {
   return !mpi.is(Interface::openmpi) || (collective == Collective::allreduce && count > 1) ||
          collective == Collective::reduce;

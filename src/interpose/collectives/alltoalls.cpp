@@ -15,10 +15,11 @@
 namespace stretto {
 namespace {
 
-/// An alltoall of equal blocks. In place, the input is a copy of what the receive buffer holds.
+/// An alltoall of equal blocks. In place, the input is a copy of the receive buffer.
 class Exchange final : public CallBuffers {
  public:
-  /// All that is sent, unless it is in place, and all that is received.
+  /// `sent` has all blocks that are sent; it is empty if the call is in place. `received` has all that are
+  /// received.
   Exchange(const std::optional<UserBlock>& sent, const UserBlock& received, int ranks)
       : result_(received.users, received.count, received.datatype, channel_pool().comm()),
         aliasing_(sent ? aliasing_of_blocks(*sent, received, {&received, 1}) : Aliasing::borne),
@@ -71,7 +72,7 @@ class UnequalExchange final : public CallBuffers {
   PackedBlocks result_;
 };
 
-/// Nothing if a type is not known.
+/// Returns nothing if a type is unknown.
 std::optional<std::size_t> bytes_of(std::span<const UserBlock> blocks) {
   std::size_t bytes = 0;
   ElementBytes element_bytes;
@@ -86,8 +87,8 @@ std::optional<std::size_t> bytes_of(std::span<const UserBlock> blocks) {
 
 using Blocks = std::optional<std::vector<UserBlock>>;
 
-/// The blocks that a rank sends or receives: displacements of MPI_Alltoallw are bytes, and each block has a
-/// type.
+/// Returns the blocks that a rank sends or receives. In MPI_Alltoallw, displacements are in bytes, and each
+/// block has a type.
 Blocks blocks_of(const BufferArgument& buffer, int ranks) {
   if (buffer.datatypes == nullptr) return user_blocks(buffer, ranks);
   std::vector<UserBlock> blocks;
@@ -100,12 +101,12 @@ Blocks blocks_of(const BufferArgument& buffer, int ranks) {
   return blocks;
 }
 
-/// Whether all that a call needs of a buffer is there.
+/// Whether a buffer has all arguments that a call needs.
 bool is_whole(const BufferArgument& buffer, bool has_types) {
   return buffer.counts.exist() && buffer.places.exist() && (!has_types || buffer.datatypes != nullptr);
 }
 
-/// The types of blocks that have elements.
+/// Returns the types of blocks that have elements.
 std::vector<MPI_Datatype> types_of(std::initializer_list<const Blocks*> all) {
   std::vector<MPI_Datatype> types;
   for (const Blocks* blocks : all) {
@@ -117,7 +118,7 @@ std::vector<MPI_Datatype> types_of(std::initializer_list<const Blocks*> all) {
   return types;
 }
 
-/// Whether table and rule only say `native`, which only a race may change.
+/// Whether table and rule always choose `native`, so that only a race may change the choice.
 bool is_left_to_races(const ProgramCall& asked) {
   return !asked.forced && session.native_floor(Collective::alltoallv, asked.form) != 0;
 }

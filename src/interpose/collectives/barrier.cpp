@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Barrier. Inside a node whose ranks share memory it takes as long as a short allreduce, and is repeated
-// like one. What observes all calls (a trace, say) sees the library's.
+// like one. If something observes all calls (a trace, for example), the MPI library carries barriers out.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -29,7 +29,7 @@ bool is_wanted(bool is_forced) {
   return is_forced || session.forced_for(Collective::barrier, 0);
 }
 
-/// Of a barrier that may be repeated.
+/// Returns the key of a barrier that may be repeated.
 std::optional<CallKey> key_of(Form form, bool is_forced) {
   if (is_wanted(is_forced) || !may_repeat(form, is_forced)) return std::nullopt;
   return CallKey{.collective = Collective::barrier, .count = 1, .datatype = mpi.byte};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a collective's raw arguments to its record, and to Stretto or to the library's own function. `next` is
-// where calls go on to; `rest` are the arguments that a form has beyond the blocking one: an info, a request.
+// Makes the record of a call from a collective's raw arguments, and passes the call to Stretto or to the MPI
+// library's own function. `next` is the function to which calls go on; `rest` are the arguments that a form
+// has beyond the blocking one: an info, a request.
 #pragma once
 
 #include <optional>
@@ -28,8 +29,8 @@ constexpr std::size_t first_of() {
   }
 }
 
-/// Calls the library for a call that it carries out, with other buffers. nullptr: the program's. A single one
-/// is input or output.
+/// Lets the library carry a call out with these buffers (nullptr: the program's own). A function with a
+/// single buffer gets the output, or else the input.
 template <typename Next, typename... Arguments>
 int call_library(const Next& next, const ProgramCall& asked, const void* input, void* output,
                  Arguments... arguments) {
@@ -52,8 +53,8 @@ int call_library(const Next& next, const ProgramCall& asked, const void* input, 
   return result;
 }
 
-/// Makes a call: by Stretto, or by the library. record() returns its record. Apart from its entry, whose
-/// first look costs less without the room that all this needs.
+/// Makes a call, by Stretto or by the library. record() returns its record. This function is not part of the
+/// entry, whose first look costs less without the stack that all this needs.
 template <typename Next, typename Record, typename... Arguments>
 [[gnu::noinline]] int make_call(const Next& next, const Record& record, FirstLook& look,
                                 Arguments... arguments) {
@@ -69,7 +70,7 @@ template <typename Next, typename Record, typename... Arguments>
   return call_with(nullptr, nullptr);
 }
 
-/// The first look at a call, by the arguments of its blocking form. Most functions have none.
+/// Takes a first look at a call, by the arguments of its blocking form. Most functions have no first look.
 template <MpiFunction function, typename... Arguments>
 FirstLook first_look(const Way& way, Arguments... arguments) {
   if constexpr (function == MpiFunction::allreduce) {
@@ -86,7 +87,7 @@ FirstLook first_look(const Way& way, Arguments... arguments) {
 }
 
 // Defines allreduce(next, way, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
-// AllreduceNext<Rest...> is the type of `next`. Each is a part of its entry.
+// AllreduceNext<Rest...> is the type of `next`. Each is inlined into its entry.
 #define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)                          \
   template <typename Next, typename Count = int, typename... Rest>                                         \
   [[gnu::always_inline]] inline int name(const Next& next, const Way& way, STRETTO_LIST parameters,        \

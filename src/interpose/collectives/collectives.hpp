@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Stretto carries out the program's collectives.
+// Carries out the program's collectives.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,13 @@
 
 namespace stretto {
 
-/// Carries a call out. If the result is empty, the library must do so, by its own function with unchanged
-/// arguments (`asked` says whether it is counted). Otherwise it is an MPI error code, already reported to the
-/// handler of the communicator. After a success, a non-blocking or persistent call has its request.
+/// Carries a call out. If the result is empty, the MPI library must do so, by its own function with unchanged
+/// arguments (`asked` says whether the call is counted). Otherwise the result is an MPI error code, already
+/// reported to the handler of the communicator. After a success, a non-blocking or persistent call has its
+/// request.
 std::optional<int> carry_out(ProgramCall& asked);
 
-// Its parts, by what the calls have in common.
+// The parts of carry_out(), each for similar calls.
 /// Allreduce, reduce, scan, exscan.
 std::optional<int> reduce_elements(ProgramCall& asked);
 /// Both functions of reduce-scatter.
@@ -27,13 +28,13 @@ std::optional<int> exchange_unequal(ProgramCall& asked);  // alltoallv, alltoall
 std::optional<int> move_blocks_of_root(ProgramCall& asked);
 std::optional<int> synchronize(ProgramCall& asked);  // barrier
 
-/// What is known of a call before its record is made. Programs make many calls that are short, so these stay
-/// before.
+/// The result of a first look at a call, before its record is made. Programs make many short calls, most of
+/// which need no record.
 struct FirstLook {
-  bool is_left = false;                      // to the library
+  bool is_left = false;                      // to the MPI library
   bool is_plain = false;                     // left, and the library gets the program's buffers at once
   std::optional<int> result = std::nullopt;  // of a call that has been carried out
-  /// To live while the library carries it out.
+  /// To be kept alive while the library carries the call out.
   std::shared_ptr<LearningCall> learning = nullptr;
 };
 
@@ -45,7 +46,8 @@ FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std
                          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 FirstLook look_at_barrier(const Way& way, MPI_Comm comm);
 
-/// Of a call with elements of a predefined type, `bytes` in all: few are never Stretto's.
+/// Takes a first look at a call with elements of a predefined type, `bytes` in all. Stretto never carries out
+/// calls of few bytes.
 FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
                            std::size_t bytes, MPI_Comm comm);
 

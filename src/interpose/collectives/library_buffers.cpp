@@ -32,7 +32,7 @@ class Span {
  public:
   explicit Span(const void* buffer) : buffer_(buffer) {}
 
-  /// `place`: in bytes.
+  /// `place` is in bytes.
   Span& add(std::int64_t place, std::int64_t count, const Layout& layout) {
     if (count <= 0 || layout.true_extent <= 0) return *this;
     const std::int64_t last = (count - 1) * layout.extent;
@@ -47,7 +47,7 @@ class Span {
                          .true_lower_bound = layout.true_lower_bound});
     return *this;
   }
-  /// The blocks of all ranks.
+  /// Adds the blocks of all ranks.
   Span& add_all(const BufferArgument& blocks, int ranks) {
     if (blocks.datatypes != nullptr) return add_typed(blocks, ranks);
     const Layout layout(blocks.datatype);
@@ -69,7 +69,7 @@ class Span {
   }
 
  private:
-  /// Each block has its own type.
+  /// Adds blocks that each have a type of their own.
   Span& add_typed(const BufferArgument& blocks, int ranks) {
     if (!blocks.counts.exist() || !blocks.places.exist()) return *this;
     Layout layout(mpi.datatype_null);
@@ -100,12 +100,13 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// Which blocks of its two buffers a rank's call touches.
+/// Returns the blocks of its two buffers that a rank's call touches.
 HeldBlocks touched_by(const ProgramCall& asked, int rank) {
   // A broadcast reads its buffer on the root and writes it on the others.
   if (asked.function == MpiFunction::bcast && rank == asked.root) return {Held::all, Held::none};
   HeldBlocks touched = held_blocks(asked.collective(), rank, asked.root);
-  // Only where MPI_IN_PLACE means something. (Rank 0 of an exscan gets nothing, and gives what is there.)
+  // MPI_IN_PLACE counts only on ranks where it has a meaning. (Rank 0 of an exscan gets nothing, but its
+  // input is in the receive buffer.)
   const bool is_first_of_exscan = asked.collective() == Collective::exscan && rank == 0;
   if (asked.in_place() && (touched.output != Held::none || is_first_of_exscan))
     touched.output = std::max(touched.input, touched.output);
@@ -115,7 +116,7 @@ HeldBlocks touched_by(const ProgramCall& asked, int rank) {
 TouchedBytes bytes_of(const ProgramCall& asked, const BufferArgument& buffer, Held held, int rank) {
   Span span(buffer.address);
   if (held == Held::none || !buffer.exists || buffer.in_place()) return span;
-  // Where ranks have no blocks, the count is that of the whole message.
+  // If ranks have no blocks, the count is that of the whole message.
   if (held == Held::all && has_block_of_each_rank(asked.collective()))
     return span.add_all(buffer, size_of(asked.comm));
   return span.add(0, buffer.counts.exist() ? buffer.counts[rank] : buffer.count, Layout(buffer.datatype));

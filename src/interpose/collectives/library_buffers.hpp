@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective reads and writes in the program's memory, by its arguments alone: also for calls that
-// only the MPI library understands.
+// Finds the program's memory that a collective reads and writes, by its arguments alone. That includes calls
+// that only the MPI library understands.
 #pragma once
 
 #include "interpose/dispatch/program_call.hpp"
@@ -8,7 +8,8 @@
 
 namespace stretto {
 
-/// Arguments that the library will refuse touch nothing. The communicator is no intercommunicator.
+/// Returns the bytes that a call touches; none if the library will refuse the arguments. The communicator
+/// must not be an intercommunicator.
 LibraryBuffers buffers_of(const ProgramCall& asked);
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collectives that move a block for each rank have in common. Their messages are bytes.
+// Common parts of the collectives that move a block for each rank. Their messages are bytes.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,9 @@
 
 namespace stretto {
 
-/// The blocks of all ranks in a program's buffer, as MPI's v-collectives have them. Returns nothing if a
-/// count is negative, which the library reports. Without elements, any type will do, as the libraries see it.
+/// Returns the blocks of all ranks in a program's buffer, as MPI's v-collectives have them. Returns nothing
+/// if a count is negative, which the MPI library reports. If there are no elements, any type will do, as in
+/// the MPI libraries.
 inline std::optional<std::vector<UserBlock>> user_blocks(const BufferArgument& buffer, int ranks) {
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
@@ -44,7 +45,7 @@ inline std::optional<std::vector<UserBlock>> user_blocks(const BufferArgument& b
   return blocks;
 }
 
-/// Returns the block that follows so many like the first one.
+/// Returns the block that follows `index` blocks like `first`.
 inline UserBlock block_of(const UserBlock& first, std::size_t index) {
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
@@ -53,20 +54,20 @@ inline UserBlock block_of(const UserBlock& first, std::size_t index) {
   return {static_cast<std::byte*>(first.users) + before * extent, first.count, first.datatype};
 }
 
-/// A block as the program gives it.
+/// Returns a block as the program gives it, or several in one.
 inline UserBlock user_block(const BufferArgument& buffer, std::size_t blocks = 1) {
   return {buffer.memory(), blocks * static_cast<std::size_t>(buffer.count), buffer.datatype};
 }
 
-/// The program's types of a call that moves blocks.
+/// Returns the program's types of a call that moves blocks.
 inline ProgramHandles handles_of(const ProgramCall& asked) {
   return {.datatype = asked.received.datatype,
           .other_datatype = asked.in_place() ? MPI_Datatype{mpi.datatype_null} : asked.sent.datatype,
           .op = mpi.op_null};
 }
 
-/// Returns the traits of a call that moves blocks of `bytes` in all. What is sent must have as many bytes as
-/// `received`, the block that it becomes; if not, the library reports it.
+/// Returns the traits of a call that moves blocks of `bytes` in all. The block that is sent must have as many
+/// bytes as `received`, the block that it becomes; if not, the MPI library reports it.
 inline CallTraits traits_of_blocks(const ProgramCall& asked, std::size_t bytes, std::size_t received,
                                    std::optional<std::size_t> element_bytes) {
   const bool in_place = asked.in_place();
@@ -81,7 +82,7 @@ inline CallTraits traits_of_blocks(const ProgramCall& asked, std::size_t bytes, 
           .element_bytes = element_bytes.value_or(0)};
 }
 
-/// Whether a call that moves so many bytes goes straight to the library.
+/// Whether a call that moves `bytes` bytes goes straight to the MPI library.
 inline bool is_left_to_library(const ProgramCall& asked, std::optional<std::size_t> element_bytes,
                                std::size_t bytes) {
   return !asked.forced && element_bytes && bytes < session.native_floor(asked.collective(), asked.form);
@@ -124,14 +125,14 @@ inline bool has_dominant_node(const Topology& topology, const Numbers& counts) {
   return !fits(most, all);
 }
 
-/// Blocks of one length that follow each other.
+/// Returns the borders of blocks of one length that follow each other.
 inline std::vector<std::size_t> equal_borders(int ranks, std::size_t block_bytes) {
   std::vector<std::size_t> borders(static_cast<std::size_t>(ranks) + 1);
   for (std::size_t i = 0; i < borders.size(); ++i) borders[i] = i * block_bytes;
   return borders;
 }
 
-/// Borders of which only one rank's block has a length.
+/// Returns borders between which only the block of `rank` is not empty.
 inline std::vector<std::size_t> borders_of_one(int ranks, int rank, std::size_t block_bytes) {
   std::vector<std::size_t> borders(static_cast<std::size_t>(ranks) + 1, 0);
   for (std::size_t i = static_cast<std::size_t>(rank) + 1; i < borders.size(); ++i) borders[i] = block_bytes;

@@ -14,7 +14,7 @@
 
 namespace stretto {
 
-/// Reports a call that the library carries out to the observers. For a non-blocking or persistent call it
+/// Reports a call that the MPI library carries out to the observers. For a non-blocking or persistent call it
 /// covers the start only.
 class ObservedCall final : public Watched {
  public:
@@ -30,23 +30,25 @@ class ObservedCall final : public Watched {
   std::unique_ptr<TracedCall> trace_;
 };
 
-/// Waits until the device has done what is in the stream that the program has named (device_stream()): the
-/// library does not know of it. To be called before the library gets buffers of the program. If that cannot
-/// be awaited, returns an error, already reported to the handler of `comm`: the call must not be made.
+/// Waits until the device has done the work in the stream that the program has named (device_stream()),
+/// because the library does not know that stream. To be called before the library gets buffers of the
+/// program. If it cannot wait, returns an error, already reported to the handler of `comm`. The call must not
+/// be made then.
 int await_device_stream(const void* input, const void* output, MPI_Comm comm);
 
-/// Whether it is a communicator, and no intercommunicator.
+/// Whether it is a communicator, and not an intercommunicator.
 bool has_one_group(MPI_Comm comm);
 
-/// To be called before the library gets a non-blocking or persistent reduction.
+/// Guards the process (progress/rules.hpp) if the reduction calls a function of the program. To be called
+/// before the library gets a non-blocking or persistent reduction.
 void note_background_reduction(MPI_Op op);
 
-/// Whether buffers of a call of the library may be in device memory that it does not take. Takes a few
+/// Whether buffers of a call may be in device memory, and the library does not take that. Takes a few
 /// nanoseconds for most host memory. The address alone decides: elements are in the memory in which it is
 /// (MPI 4.1, section 5.1.12), unless it is MPI_BOTTOM.
 bool may_concern_device(const ProgramCall& asked);
 
-/// To be called before the library carries a call out by call_with(input, output), its function with these
+/// To be called before the library carries a call out. call_with(input, output) calls its function with these
 /// buffers (nullptr: the program's own). If the result is not empty, the call has been made, or must not be.
 template <typename CallWith>
 std::optional<int> prepare_library_call(const ProgramCall& asked, const CallWith& call_with) {
@@ -62,7 +64,7 @@ std::optional<int> prepare_library_call(const ProgramCall& asked, const CallWith
   return error == MPI_SUCCESS ? std::nullopt : std::optional(error);
 }
 
-/// Lives while the library carries a call out, which may wait there.
+/// Lives while the library carries a call out. The thread may wait in that call.
 class NativeCall {
  public:
   explicit NativeCall(const ProgramCall& asked) {

@@ -17,7 +17,7 @@
 namespace stretto {
 namespace {
 
-/// Whether the buffers are an error, which the library reports, or a form that only the library knows.
+/// Whether the buffers are an error that the MPI library reports, or a form that only the library knows.
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
   if (count <= 0) return count < 0;
   if (recvbuf == mpi.in_place) return true;
@@ -50,8 +50,8 @@ const void* input_of(const void* sendbuf, const void* recvbuf) {
   return sendbuf == mpi.in_place ? recvbuf : sendbuf;
 }
 
-/// Of an allreduce that may be repeated as it is. `predefined`: the bytes of an element of a predefined type,
-/// or 0.
+/// Returns the key of an allreduce that may be repeated as it is. `predefined` is the bytes of an element of
+/// a predefined type, or 0.
 std::optional<CallKey> key_of(Form form, bool is_forced, const void* sendbuf, const void* recvbuf,
                               std::int64_t count, std::size_t predefined, MPI_Datatype datatype, MPI_Op op) {
   if (!may_repeat(form, is_forced) || predefined == 0 ||
@@ -93,7 +93,7 @@ class Reduction final : public CallBuffers {
     return MPI_SUCCESS;
   }
 
-  const void* users_ = nullptr;  // if there is a copy
+  const void* users_ = nullptr;  // nullptr: there is no copy
   PooledBuffer copy_;
 };
 
@@ -104,7 +104,7 @@ struct Blocks {
   bool is_unequal = false;
 };
 
-/// Nothing if a count is negative.
+/// Returns nothing if a count is negative.
 std::optional<Blocks> blocks_of(const ProgramCall& asked, const Communicator& state) {
   const BufferArgument& received = asked.received;
   Blocks blocks;
@@ -163,13 +163,13 @@ std::optional<int> reduce_elements(ProgramCall& asked) {
   const auto elements = static_cast<std::size_t>(count);
   if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
   std::shared_ptr<Communicator> state;
-  // The handle is no longer a communicator, and the program's handler has been called.
+  // After an error, the handle is no longer a communicator, and the program's handler has been called.
   if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
   const bool has_root = asked.function == MpiFunction::reduce;
   if (has_root && (asked.root < 0 || asked.root >= state->ranks())) return std::nullopt;
   const bool writes = held_blocks(collective, state->rank(), asked.root).output != Held::none;
-  // Only where something is written is the receive buffer significant.
+  // The receive buffer is significant only on ranks that write something.
   if (writes ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
              : count > 0 && ((has_root && asked.in_place()) || (sendbuf == nullptr && predefined != 0))) {
     return std::nullopt;

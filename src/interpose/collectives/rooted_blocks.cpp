@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv. What is significant on the root alone is not looked
-// at on other ranks.
+// MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv. Ranks other than the root ignore the arguments that
+// are significant on the root alone.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,15 +23,15 @@ struct Part {
   int root = 0;
   int rank = 0;
   int ranks = 0;
-  /// Empty on the root in place: the block is among `all`, where it stays.
+  /// The rank's own block. It is empty on the root in place: there the block is among `all`, where it stays.
   std::optional<UserBlock> own = std::nullopt;
-  /// On the root.
+  /// The blocks of all ranks, on the root.
   Blocks all = std::nullopt;
 
   [[nodiscard]] bool is_root() const { return rank == root; }
 };
 
-/// The blocks of the root are the output of a gather and the input of a scatter. In place both are one
+/// The blocks of the root are the output of a gather and the input of a scatter. In place, both are one
 /// buffer.
 class RootedBlocks final : public CallBuffers {
  public:
@@ -93,7 +93,7 @@ class RootedBlocks final : public CallBuffers {
   std::optional<PackedElements> own_;
 };
 
-/// The blocks in the root's buffer.
+/// Returns the blocks in the root's buffer.
 Blocks blocks_of_root(const BufferArgument& buffer, bool has_counts, int ranks) {
   if (has_counts) {
     if (!buffer.counts.exist() || !buffer.places.exist()) return std::nullopt;
@@ -142,7 +142,8 @@ std::optional<int> move_blocks_of_root(ProgramCall& asked) {
   const std::size_t bytes = is_private ? 0 : block * static_cast<std::size_t>(part.ranks);
   if (!is_private && is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
   std::optional<std::size_t> root_bytes = part.all ? signature_bytes(at_root.datatype) : std::size_t{0};
-  // What the root has for itself must match. If not, the library reports it.
+  // The root's own block must have the same length in both of its buffers. If not, the MPI library reports
+  // it.
   const bool matches = !part.all || !root_bytes || (*part.all)[own_block].count * *root_bytes == block;
   const CallTraits traits{.collective = collective,
                           .bytes = bytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives that Stretto handles: their parameters, as MPI declares them, and what each parameter is in
-// the record of a call. The entries, the C interface and the functions between them are made from this list.
+// The collectives that Stretto handles: their parameters, as MPI declares them, and the place of each
+// parameter in the record of a call. The entries, the C interface and the functions between them are made
+// from this list.
 #pragma once
 
 #include "interpose/dispatch/program_call.hpp"
@@ -122,7 +123,7 @@ inline ProgramCall record_of(MpiFunction function, const Way& way, MPI_Comm comm
     (sendbuf, recvbuf, count, datatype, op, comm),                                                           \
     (one_block(sendbuf, count, datatype), one_block(recvbuf, count, datatype), op, 0))
 
-/// The same for each collective.
+/// Expands X(...) for each collective, with counts or without.
 #define STRETTO_COLLECTIVES(X, Count)   \
   STRETTO_COUNTED_COLLECTIVES(X, Count) \
   X(Barrier, Ibarrier, barrier, ibarrier, (RawComm comm), (comm), (no_buffer(), no_buffer(), no_op, 0))

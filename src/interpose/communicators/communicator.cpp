@@ -53,9 +53,9 @@ CommunicatorId make_id(const std::vector<int>& ranks_in_world) {
   return {group, known[group]++};
 }
 
-std::mutex registry_mutex;  // also held to change the list of those that are gone
+std::mutex registry_mutex;  // also held to change the list of communicators that are gone
 constinit Immortal<std::set<Attachment*>> registry;
-/// The first one of a communicator that the library has deleted.
+/// The first in the list of attachments that the library has deleted along with their communicators.
 std::atomic<Attachment*> first_gone{nullptr};
 
 int detach(RawHandle /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
@@ -72,10 +72,10 @@ int detach(RawHandle /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
 
 namespace {
 
-/// The least time that a call of a library may take, and the time that it takes to prepare a communicator for
-/// Stretto, with all that is learned at its first calls (benchmarks/interpose/new_communicators.cpp). Inside
-/// a node: memory of 10 GB/s. Between nodes: links of 10 Gbit/s; with slower ones, calls and preparation both
-/// take longer.
+/// The least time that a call of an MPI library may take, and the time that it takes to prepare a
+/// communicator for Stretto, including all that is learned at its first calls
+/// (benchmarks/interpose/new_communicators.cpp). The values inside a node assume memory of 10 GB/s. Those
+/// between nodes assume links of 10 Gbit/s; with slower links, both calls and preparation take longer.
 struct CallTime {
   double call;         // s
   double byte;         // s
@@ -91,13 +91,14 @@ constexpr double seconds_to_look_around = 5e-6;
 /// Preparing takes at most a twentieth of the time that the calls have taken.
 constexpr double most_share_inverse = 20;
 
-/// Most tests switch it off, so that the first calls on any communicator are Stretto's.
+/// Whether a new communicator is young. Most tests switch that off, so that Stretto handles the first calls
+/// on any communicator.
 bool has_youth() {
   static const char* const setting = std::getenv("_STRETTO_YOUTH");
   return setting == nullptr || std::string_view(setting) != "0";
 }
 
-/// Returns nullptr if there are none.
+/// Returns the ranks that share memory with this one, or nullptr if there are none.
 SharedNeighbours find_neighbours(const std::vector<int>& ranks_in_world) {
   if (session.memory_places.empty()) return nullptr;
   Neighbours found{.memory = &session.memory, .place_of = {}};
@@ -271,7 +272,8 @@ DirectExecution* Communicator::direct(const CallTraits& traits, const Spec& spec
 }
 
 StreamingRace& Communicator::streaming_race(Collective collective, std::size_t bytes) {
-  // The program's next work finds what it gets in a cache, if that is large enough. No race sees that.
+  // If a cache is large enough for the result, the program's next work finds the result there. No race sees
+  // that gain.
   constexpr std::size_t least_everywhere = std::size_t{8} << 20;
   const std::size_t ways = bytes < least_everywhere ? StreamingRace::ways - 1 : StreamingRace::ways;
   return streaming_races_.try_emplace({collective, std::bit_width(bytes)}, ways).first->second;
@@ -380,7 +382,7 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
     }
     return MPI_SUCCESS;
   }
-  // Another thread may be making it, and a communicator has one state.
+  // Another thread may be making the state, and a communicator has only one.
   static std::mutex making;
   const std::lock_guard one_at_a_time(making);
   error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
@@ -411,7 +413,7 @@ FreeingCommunicator::FreeingCommunicator(MPI_Comm comm) : comm_(comm), outer_(in
     if (must_outlive_agreement && may_be_opening) wait_until([&] { return !state->is_opening(); });
     state->forget_handle();
   }
-  // What threads know by the handle is not of the communicator that gets it next.
+  // The entries that threads keep for this handle do not apply to the communicator that gets it next.
   freed_communicators.fetch_add(1, std::memory_order_release);
   innermost = this;
 }

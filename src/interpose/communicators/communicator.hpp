@@ -28,77 +28,79 @@
 
 namespace stretto {
 
-/// What Stretto keeps for one of the program's communicators. It is an attribute of the communicator, and
-/// lives as long as an operation on it is in flight. One thread at a time starts a collective on a
-/// communicator, as MPI requires; any thread may complete one.
+/// The state that Stretto keeps for one of the program's communicators. It is an attribute of the
+/// communicator, and lives as long as an operation on it is in flight. One thread at a time starts a
+/// collective on a communicator, as MPI requires; any thread may complete one.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   explicit Communicator(MPI_Comm users);
   ~Communicator();
 
-  /// Whether the MPI library handles every collective on it: an intercommunicator, a single rank, ranks
-  /// of another world, or no tags left. The same on all ranks.
+  /// Whether the MPI library handles every collective on it: it is an intercommunicator, has a single rank or
+  /// ranks of another world, or no tags are left for it. All ranks have the same value.
   [[nodiscard]] bool native_only() const { return native_only_; }
-  /// Whether it has not been used for long enough. The library handles its calls, because programs make
-  /// communicators for a few calls, in which nothing can be gained: what Stretto needs for one, and to learn
-  /// of it, takes longer. The same on all ranks.
+  /// Whether it has not been used for long enough. The MPI library handles the calls of a young communicator.
+  /// Programs make communicators for a few calls, and preparing one for Stretto and learning about it takes
+  /// longer than such calls can gain. All ranks have the same value.
   [[nodiscard]] bool is_young() const { return is_young_; }
-  /// Counts a call of a young communicator that all of its ranks count. What is counted stands for the least
-  /// time that the call may have taken, and preparing the communicator must take a small share of the sum.
+  /// Counts a call of a young communicator; all of its ranks must count it. Adds the least time that the call
+  /// may have taken. The communicator comes of age when its preparation takes only a small share of the sum.
   void count_young_call(std::size_t bytes);
-  /// It has calls in which Stretto takes part. To be called on all ranks in the same call.
+  /// Prepares it for calls in which Stretto takes part. To be called on all ranks in the same call.
   void come_of_age();
-  /// Finds out what this rank knows of a young one without asking another rank.
+  /// Finds out all about a young communicator that this rank can know without asking another rank.
   void look_around();
 
-  /// 0 for an intercommunicator, or a single rank.
+  /// Returns the number of ranks; 0 for an intercommunicator or a single rank.
   [[nodiscard]] int ranks() const { return ranks_; }
-  /// Valid unless it is young, or native_only().
+  /// The topology is valid unless the communicator is young or native_only().
   [[nodiscard]] const Topology& topology() const { return topology_; }
-  /// Returns what the tuning table has for it, or nullptr.
+  /// Returns the tuning table's rows for it, or nullptr.
   [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
-  /// Returns what the model expects of its calls, in the same form, or nullptr (dispatch/modelled_calls.hpp).
+  /// Returns rows that the model has made for it, or nullptr (dispatch/modelled_calls.hpp).
   [[nodiscard]] const Table::Shape* modelled() const { return modelled_ ? &*modelled_ : nullptr; }
   void set_modelled(Table::Shape rows) { modelled_ = std::move(rows); }
-  /// What is too short for Stretto on it. Valid when topology() is.
+  /// The lengths below which calls on it are too short for Stretto. Valid when topology() is.
   [[nodiscard]] const Floors& floors() const { return floors_; }
   [[nodiscard]] int rank() const { return rank_; }
   /// Returns the rank in MPI_COMM_WORLD of each of its ranks.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
   [[nodiscard]] const Peers& peers() const { return ranks_in_world_; }
-  /// Those of its ranks that share memory with this one.
+  /// Returns its ranks that share memory with this one.
   [[nodiscard]] const SharedNeighbours& neighbours() const { return neighbours_; }
 
-  /// Valid when topology() is.
+  /// The identity is valid when topology() is.
   [[nodiscard]] CommunicatorId id() const { return id_; }
 
   [[nodiscard]] Learners& learners() { return learners_; }
-  /// What jobs have found out about calls on it (dispatch/fabric_memory.hpp); nullptr if its ranks have not
-  /// asked yet.
+  /// Returns the results that jobs have recorded for calls on it (dispatch/fabric_memory.hpp), or nullptr if
+  /// its ranks have not asked for them yet.
   [[nodiscard]] const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
   const Fabric& set_fabric(Fabric fabric) { return fabric_.emplace(std::move(fabric)); }
-  /// The network has changed: what was found out no longer holds.
+  /// Drops these results. To be called when the network has changed, so that they no longer hold.
   void forget_fabric() { fabric_.emplace(FabricIdentity{}); }
-  /// Whether its ranks may measure the network once more: where it changes all the time, they do not go on.
+  /// Returns whether its ranks may measure the network once more, and counts that. If the network changes all
+  /// the time, they stop measuring.
   bool may_measure() { return measurements_++ < most_measurements; }
-  /// Adds what its ranks have measured.
+  /// Adds its ranks' measurements.
   void set_measured(const MeasuredNetwork& measured) { fabric_->keep(measured); }
 
-  /// From now on, connections carry messages between nodes of so many bytes or more, but those of persistent
-  /// calls that there are. To be called in the order of calls.
+  /// From now on, connections carry messages of at least `from` bytes between nodes, except for the messages
+  /// of existing persistent calls. To be called in the order of calls.
   void use_connections(std::size_t from);
   [[nodiscard]] std::size_t connections_from() const { return connections_from_; }
 
   /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
   /// To be called in the order of calls.
   const std::shared_ptr<Channel>& channel();
-  /// Returns a channel with unused tags for a persistent collective. Those may be started in any order.
+  /// Returns a channel with unused tags for a persistent collective. Persistent collectives may be started in
+  /// any order.
   const std::shared_ptr<Channel>& channel_with_fresh(std::size_t tags);
   /// Whether its ranks are still agreeing on tags.
   [[nodiscard]] bool is_opening() const;
   void refuse_channel() { native_only_ = true; }
 
-  /// The number of calls so far.
+  /// Returns the number of calls so far, and then counts one more.
   std::uint64_t next_sequence() { return sequence_++; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   /// Returns a name that is the same on all of its ranks. It is unique once they have agreed on tags.
@@ -111,13 +113,14 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   static Pipelining pipelining_of(const Spec& spec);
   void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
 
-  /// Returns what carries out blocking calls by `spec` in one segment through shared memory alone, once the
-  /// channel is open; nullptr if such calls need MPI.
+  /// Returns the execution that carries out blocking calls by `spec` in one segment through shared memory
+  /// alone. Returns nullptr if the channel is not open yet, or if such calls need MPI.
   DirectExecution* direct(const CallTraits& traits, const Spec& spec);
   [[nodiscard]] RepeatedCalls& repeated_calls() { return repeated_; }
-  /// Returns how direct calls of this length go best. Throws std::bad_alloc.
+  /// Returns the race that finds out how direct calls of this length are fastest. Throws std::bad_alloc.
   StreamingRace& streaming_race(Collective collective, std::size_t bytes);
-  /// Some message of a call will never arrive.
+  /// Gives up the channel, since some message of a call will never arrive. The MPI library handles all later
+  /// calls.
   void spoil_channel();
 
   void call_error_handler(int error) const;
@@ -136,7 +139,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void forget_handle();
 
  private:
-  /// What a schedule is built from, in addition to the communicator.
+  /// The inputs, in addition to the communicator, from which a schedule is built.
   struct Key {
     Collective collective;
     int root;
@@ -167,7 +170,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   double young_seconds_ = 0;
   int ranks_ = 0;
   std::atomic<bool> is_freed_{false};
-  /// Once it is freed: what its error handler was.
+  /// The kind of its error handler at the time when it was freed.
   bool ended_job_on_error_ = false;
   bool returned_errors_ = false;
   int rank_ = 0;
@@ -199,17 +202,18 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 /// the program's handler.
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
-/// For attributes of Stretto: a duplicate of a communicator starts without them. (MPI_COMM_NULL_COPY_FN
-/// is a symbol of the MPI library in Open MPI.)
+/// The copy function of Stretto's attributes: a duplicate of a communicator starts without them.
+/// (MPI_COMM_NULL_COPY_FN is a symbol of the MPI library in Open MPI.)
 int copy_nothing(RawHandle, int, void*, void*, void*, int* flag);
 
 void make_communicator_keyval();
 
-/// Lives while the library frees a communicator in this thread, and runs the program's delete callbacks. What
-/// they call on the communicator is the library's: its state here is about to go, or has gone.
+/// Lives while the MPI library frees a communicator in this thread, and runs the program's delete callbacks.
+/// Calls that these make on the communicator go to the MPI library: Stretto's state for it is about to go, or
+/// has gone.
 ///
-/// If the library cannot free it during the agreement on tags, it first waits until its ranks have agreed.
-/// (The other ranks have called the collective and get here too.)
+/// If the MPI library cannot free a communicator during the agreement on tags, the constructor waits until
+/// the ranks have agreed. (The other ranks have called the collective and get here too.)
 class FreeingCommunicator {
  public:
   explicit FreeingCommunicator(MPI_Comm comm);
@@ -228,10 +232,10 @@ class FreeingCommunicator {
   const FreeingCommunicator* outer_;
 };
 
-/// Releases what was kept for communicators that are gone. A library may delete attributes wherever it makes
+/// Releases the states of communicators that are gone. An MPI library may delete attributes wherever it makes
 /// progress, holding locks of its own (MPICH does so when the last request of a freed communicator ends), so
 /// nothing that calls MPI is done there. To be called by threads of the program while they are in MPI. Takes
-/// a few nanoseconds if there is nothing.
+/// a few nanoseconds if there is nothing to release.
 void release_gone_communicators();
 
 void free_all_communicators();

@@ -30,11 +30,11 @@ namespace {
 
 constexpr double longest_first_byte = 5;  // s
 
-/// What rank 0 tells the others.
+/// The data that rank 0 broadcasts to the others.
 struct Beginning {
   SipKey secret{};
-  std::uint64_t kernel = 0;          // under which it runs
-  std::array<Address, 8> of_rank_0;  // of its interfaces
+  std::uint64_t kernel = 0;          // the kernel under which rank 0 runs
+  std::array<Address, 8> of_rank_0;  // the addresses of its interfaces
 };
 
 Address loopback() {
@@ -50,8 +50,8 @@ bool all_agree(bool is_right, MPI_Comm comm) {
   return error == MPI_SUCCESS && right == 1;
 }
 
-/// Returns the address from which this rank reaches rank 0, by the first of rank 0's interfaces that all
-/// ranks reach otherwise than by their loopback; by that one only if all are on one machine.
+/// Returns the address from which this rank reaches rank 0. Takes the first of rank 0's interfaces that all
+/// ranks reach without their loopback. Takes the loopback only if all ranks are on one machine.
 std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank_0, bool is_its_machine,
                                            MPI_Comm comm) {
   std::array<std::optional<Address>, 8> own;
@@ -68,8 +68,8 @@ std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank
   return own.at(static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(reached))));
 }
 
-/// Whether this rank may have connections to and from all ranks of the other nodes. (Not all calls need them,
-/// but one that gets none ends the job.)
+/// Whether this rank may open enough files for connections to and from all ranks of the other nodes. (Not all
+/// calls need these connections, but a call that gets none ends the job.)
 bool has_files_for_all() {
   constexpr int of_program = 64;
   const Topology& topology = session.topology;
@@ -79,8 +79,8 @@ bool has_files_for_all() {
          limit.rlim_max >= static_cast<rlim_t>(2 * others + of_program);
 }
 
-/// Returns the address of the interface that the user has named for the MPI library's own connections, if it
-/// is the name of one here. (A library takes other texts, too.)
+/// Returns the address of the interface that the user has named for the MPI library's own connections, if
+/// this machine has an interface of that name. (MPI libraries accept other texts, too.)
 std::optional<Address> find_address_of_library() {
   for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE"}) {
     const std::string interfaces = environment(variable);
@@ -102,8 +102,8 @@ std::unique_ptr<Endpoint> listen(const Address& address, const SipKey& secret) {
   }
 }
 
-/// Each rank sends a byte to the rank at its place of the next node, if that has one. Returns whether what is
-/// sent here comes.
+/// Sends a byte to the rank with the same place on the next node, if there is one, and receives a byte from
+/// the previous node likewise. Returns whether both messages were completed in time.
 bool reaches_next_node(Endpoint& endpoint) {
   constexpr std::int32_t tag = 1;
   const Topology& topology = session.topology;
@@ -140,14 +140,14 @@ bool reaches_next_node(Endpoint& endpoint) {
   return is_right;
 }
 
-/// Where a rank of MPI_COMM_WORLD listens.
+/// The address at which a rank of MPI_COMM_WORLD listens.
 struct WhereItListens {
   int rank = 0;
   Address address;
 };
 
-/// `comm` has all ranks of MPI_COMM_WORLD. Returns the reason why there are none, the same on all ranks, or
-/// an empty line.
+/// Makes the connections. `comm` has all ranks of MPI_COMM_WORLD. Returns an empty line, or the reason why
+/// there are no connections. All ranks get the same result.
 std::string make_connections(MPI_Comm comm) {
   Beginning beginning;
   const std::uint64_t kernel = kernel_number();
@@ -163,7 +163,7 @@ std::string make_connections(MPI_Comm comm) {
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
   if (!all_agree(has_files_for_all(), comm))
     return "a rank may have too few files open for connections to all other nodes (ulimit -Hn)";
-  // Collective, so also where this rank has been told another interface.
+  // This call is collective, so a rank makes it even if the user has named another interface for it.
   const std::optional<Address> common =
       find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
   const std::string interfaces = environment("STRETTO_INTERFACE");
@@ -200,7 +200,7 @@ bool may_connect(const Communicator& state) {
 
 bool connect_nodes(MPI_Comm comm) {
   // Threads of a rank may try it on several communicators at once, in another order than on other ranks. So
-  // nobody waits, and all ranks must be able to do the same.
+  // no thread waits, and all ranks must be able to do the same.
   enum Able { busy, makes, has_made };
   static auto& making = make_immortal<std::mutex>();
   const std::unique_lock lock(making, std::try_to_lock);

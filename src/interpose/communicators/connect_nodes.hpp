@@ -9,19 +9,21 @@ namespace stretto {
 
 class Communicator;
 
-/// Whether its ranks may find that connections are faster than the MPI library, and make some.
+/// Whether the communicator's ranks may make connections if they find that these are faster than the MPI
+/// library.
 bool may_connect(const Communicator& state);
 
-/// Makes connections of Stretto's own between the nodes, unless there are some. Collective over `comm`, which
-/// has all ranks of MPI_COMM_WORLD. Returns whether there are connections, the same on all ranks; if some
-/// nodes do not reach each other, there are none, and one line says why. It is false, too, while another
-/// thread makes them.
+/// Makes Stretto's own connections between the nodes, unless they exist. The call is collective over `comm`,
+/// which has all ranks of MPI_COMM_WORLD. Returns whether there are connections; all ranks get the same
+/// result. If some nodes do not reach each other, it makes none, and one line says why. It also returns false
+/// while another thread makes the connections.
 bool connect_nodes(MPI_Comm comm);
 
-/// The same for messages of so many bytes or more.
+/// Calls connect_nodes(), and lets the connections carry messages of at least `bytes`. Returns whether there
+/// are connections.
 bool use_connections_from(std::size_t bytes, MPI_Comm comm);
 
-/// Ends them. To be called when no message is in flight.
+/// Ends the connections. To be called when no message is in flight.
 void disconnect_nodes();
 
 }  // namespace stretto

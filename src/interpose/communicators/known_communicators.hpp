@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside a node a short call takes a fraction of a microsecond, in which finding its communicator would be
-// felt. So each thread keeps the communicators that it used last.
+// Each thread keeps the communicators that it used last. Inside a node, a short call takes a fraction of a
+// microsecond. Finding its communicator again would be a noticeable part of that.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ inline void keep_known(MPI_Comm comm, const Floors& floors, Communicator& state)
   known.state = &state;
 }
 
-/// Returns what this thread knows of a communicator; nullptr if that is nothing.
+/// Returns this thread's entry for a communicator, or nullptr if it has none.
 inline const KnownCommunicator* find_known(MPI_Comm comm) {
   const KnownCommunicator& known = place_of_known(comm);
   const bool is_current = known.state != nullptr && known.comm == comm &&

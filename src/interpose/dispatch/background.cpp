@@ -14,25 +14,26 @@
 namespace stretto {
 namespace {
 
-/// The library's own call, as an operation of Stretto that is measured like the others.
+/// Returns the spec of the MPI library's own call as an operation of Stretto, which is measured like the
+/// others.
 Spec measured_library() {
   Spec spec;
   spec.pipelining.segments = 1;
   return spec;
 }
 
-/// What a race keeps for later jobs: the library's own call is simply `native`.
+/// Returns the spec that a race keeps for later jobs: the library's own call is simply `native`.
 Spec kept(const Spec& spec) {
   return spec == measured_library() ? Spec{} : spec;
 }
 
-/// Whether the library's own call can be an operation (NativeExecution): equal blocks, and if they are not
-/// cut, of as many bytes as an int counts.
+/// Whether the library's own call can be an operation (NativeExecution). It must have equal blocks. An
+/// all-to-all, which is not cut, may have at most INT_MAX bytes.
 bool has_measured_library(const CallTraits& traits) {
   return !traits.has_unequal_blocks && (traits.collective != Collective::alltoall || traits.bytes <= INT_MAX);
 }
 
-/// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
+/// Whether the call's choice must show that it is faster than the library. All ranks get the same result.
 bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
   return session.settings.online != Online::off && form != Form::blocking && choice.source == Source::rule &&
          !choice.spec.is_native() && mpi.has_library() && !session.settings.reproducible &&
@@ -40,8 +41,8 @@ bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
          !traits.blocks_in_segments && has_measured_library(traits);
 }
 
-/// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
-/// before, or from this one.
+/// Returns the spec that is known to be fastest for these calls, if there is one. It comes from earlier jobs,
+/// if the ranks have asked for their results in a blocking call, or from this job.
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
   if (state.fabric() != nullptr && may_be_kept(traits)) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Form::non_blocking));
@@ -54,8 +55,8 @@ std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
   return outcome ? std::optional(outcome->spec) : std::nullopt;
 }
 
-/// Libraries carry out persistent calls as they do non-blocking ones, so what was found of these holds for
-/// them. They are too few to be compared themselves.
+/// Returns the spec of a persistent call. Libraries carry out persistent calls like non-blocking ones, so the
+/// results of non-blocking calls hold for them. Persistent calls are too few to be compared themselves.
 Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec& spec) {
   const std::optional<Spec> known = find_known(state, traits);
   if (!known) return spec;
@@ -90,7 +91,8 @@ RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Cho
 
 void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
   if (!state.learners().wants_agreement_on_races()) return;
-  // Later jobs must know this before their first non-blocking call, too.
+  // If no blocking call has asked for the results of earlier jobs, this one does: non-blocking calls need
+  // them, too.
   known_fabric(state, traits, spec, comm);
   std::vector<std::pair<CallTraits, std::shared_ptr<BackgroundRace>>> due;
   std::vector<double> figures;

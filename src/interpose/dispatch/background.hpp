@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard of non-blocking calls: the choice shows that it is faster than the library, as
-// learn/races/background_race.hpp says.
+// The guard of non-blocking calls: the choice must show that it is faster than the MPI library.
+// learn/races/background_race.hpp describes how.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ struct RaceTurn {
   std::size_t slot = 0;
 };
 
-/// To be called before a non-blocking or persistent call, in the order of calls. May replace the spec. Waits
-/// for nobody.
+/// Returns the measurement in which a non-blocking or persistent call takes part. May replace the spec. To be
+/// called before the call, in the order of calls. Does not wait for other ranks.
 RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Choice& choice);
 
-/// To be called in a blocking call, in the order of calls: the ranks agree on what was measured, if that is
-/// due.
+/// Makes the ranks agree on their measurements, if that is due. To be called in a blocking call, in the order
+/// of calls.
 void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
 
 }  // namespace stretto

@@ -37,7 +37,8 @@ std::string why_unsupported(const Spec& spec, const CallTraits& traits, const To
 
 namespace {
 
-/// The spec that the user wants for a call; empty if none is forced. `by_call`: by the call itself.
+/// Returns the spec that the user wants for a call; empty if none is forced. `by_call` is the spec that the
+/// call itself forces.
 const std::optional<Spec>& wanted_spec(const CallTraits& traits, const std::optional<Spec>& by_call) {
   return by_call ? by_call : session.forced_for(traits.collective, traits.bytes);
 }
@@ -90,9 +91,9 @@ std::optional<Choice> of_settings(const Question& asked) {
   return Choice{.spec = instead, .source = Source::forced};
 }
 
-/// Empty, too, if the row cannot serve this call.
+/// Returns the choice of the row for this call; empty if there is no row, or if it cannot serve the call.
 std::optional<Choice> of_rows(const Question& asked, const Table::Shape* shape, Source source) {
-  // They are of equal blocks.
+  // The rows are for equal blocks.
   if (shape == nullptr || asked.traits.has_dominant_node) return std::nullopt;
   const Table::Row* row = shape->find(asked.traits.collective, asked.form, asked.traits.bytes);
   if (row == nullptr || (row->spec.is_native() && session.must_avoid_library(asked.form)) ||
@@ -114,8 +115,8 @@ std::optional<Choice> of_rule(const Question& asked) {
   return Choice{.spec = choose_by_rule(asked), .source = Source::rule};
 }
 
-/// All ranks must start the library's own calls in the same order. Persistent ones may be started in any
-/// order.
+/// Whether the library's own call may be cut into segments. All ranks must start the library's own calls in
+/// the same order, but persistent ones may be started in any order.
 bool may_be_cut(const Question& asked) {
   return asked.form == Form::blocking ||
          (asked.form == Form::non_blocking && !asked.traits.blocks_in_segments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which spec carries out a call (docs/choice.md).
+// Chooses the spec that carries out a call (docs/choice.md).
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace stretto {
 
-/// Whose choice a spec is. What was learnt, and what a model expects, replaces that of a table or of the
-/// rule: try_learning() in online.hpp.
+/// The source of a choice. A learned spec, or one that a model expects to be faster, replaces the choice of
+/// the table or of the rule: try_learning() in online.hpp.
 enum class Source : std::uint8_t {
   library,  // only the MPI library can carry the call out
   forced,   // the user names it
   table,
-  model,  // where no library can carry it out: elsewhere the model has a say in what is learnt
+  model,  // only in a job without an MPI library; in other jobs, the model proposes specs to learn
   rule,
   none,  // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)
 };
@@ -27,18 +27,18 @@ enum class Source : std::uint8_t {
 struct Choice {
   Spec spec;
   Source source = Source::library;
-  /// Of the table: the library's own algorithm that it means; empty if it names none.
+  /// The MPI library's own algorithm that the table names; empty if it names none.
   std::string algorithm_of_library = {};
 };
 
-/// Returns the choice for a call on this communicator, before anything is learnt: that of the first source
-/// that has one. It is the same on all ranks. Native without segments: the library's own function carries the
-/// call out.
+/// Returns the choice for a call on this communicator, before anything is learned. It comes from the first
+/// source that has one, and is the same on all ranks. If it is native without segments, the library's own
+/// function carries the call out.
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced);
 
 /// Whether nothing may advance a call in the background, so that only the library can carry it out. If a spec
-/// is forced for it, says so, once.
+/// is forced for the call, writes one line about that, once.
 bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Spec>& forced);
 
 /// Returns a choice as text; `native(NAME)` if the table means the library's own algorithm of that name.

@@ -21,18 +21,18 @@
 namespace stretto {
 namespace {
 
-/// What this thread has done since the MPI library had its turn.
+/// The polls of this thread since the MPI library had its turn.
 constinit thread_local IdlePolls polls_of_thread __attribute__((tls_model("initial-exec")));
 
-/// How a thread waits for messages through shared memory: it advances all that is outstanding, and what the
-/// program does by MPI.
+/// Waits for messages through shared memory. Meanwhile it advances the outstanding operations, and the
+/// program's own messages by MPI.
 class DirectWaiting final : public Waiting {
  public:
   DirectWaiting(const Communicator& state, const CallTraits& traits, const Spec& spec)
       : state_(state), traits_(traits), spec_(spec) {}
 
-  /// Some 2 us, in which messages between two cores have long arrived; none if the rank that is waited for
-  /// may need this core.
+  /// Looks for some 2 us, in which messages between two cores have long arrived. Does not look if the awaited
+  /// rank may need this core.
   [[nodiscard]] int looks() const override { return Backoff::shares_core() ? 0 : 100; }
 
   bool go_on(const DirectExecution& waits) override {
@@ -60,7 +60,7 @@ class DirectWaiting final : public Waiting {
   [[nodiscard]] int error() const { return error_; }
 
  private:
-  /// What is to be done now and then while nothing moves. Returns false if nothing will.
+  /// Does the work that is due now and then while nothing moves. Returns false if nothing will move any more.
   bool look_around(const DirectExecution& waits) {
     drive_library(channel_pool().comm());
     look_at_length(waits);
@@ -91,7 +91,7 @@ class DirectWaiting final : public Waiting {
   int error_ = MPI_SUCCESS;
 };
 
-/// `race`: nullptr: the call is too short to go past the caches.
+/// Carries a call out. `race` is nullptr if the call is too short to go past the caches.
 int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectExecution& execution,
         StreamingRace* race, const void* input, void* output) {
   using Way = StreamingRace::Way;
@@ -122,7 +122,8 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
                               CallBuffers& message, const std::optional<CallKey>& key) {
   Call& call = message.call;
   if (spec.is_native() || !DirectExecution::serves(call.element)) return {};
-  // A call with a key is not packed. What others pack may be in device memory, whatever their buffers here.
+  // A call with a key is not packed. A call without one may pack from device memory, wherever its buffers
+  // here are.
   if (may_have_device_memory() && (!key || concerns_device(call.input, call.output))) return {};
   // A program's operation may need MPI, and its errors have rules of their own.
   if (is_reduction(traits.collective) && call.element.kernel == nullptr) return {};
@@ -148,7 +149,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
     }
     execution->set(call, segments, lane);
   } catch (const std::bad_alloc&) {
-    return {};  // an operation tells the other ranks of its failure
+    return {};  // an operation reports its failure to the other ranks
   }
   if (message.begin() != MPI_SUCCESS) return {};
   state.next_sequence();
@@ -179,7 +180,7 @@ Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_C
     }
     return again;
   }
-  // Times of some calls stand for all, since a look at the clock takes as long as a part of the call.
+  // The times of some calls stand for all, because reading the clock takes a large part of a call's time.
   constexpr std::uint32_t calls_between = 16;
   const bool counts = session.counts(call->traits);
   const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);

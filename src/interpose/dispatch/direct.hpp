@@ -16,23 +16,24 @@
 
 namespace stretto {
 
-/// Carries a blocking call out by `spec`, whose channel is open. Empty if it needs an Operation: it has
-/// several segments, messages that go by MPI, an operation of the program, buffers on a device, or an
-/// observer.
+/// Carries a blocking call out by `spec`, whose channel is open. Returns an empty result if the call needs an
+/// Operation: it has several segments, messages that go by MPI, an operation of the program, buffers on a
+/// device, or an observer.
 std::optional<int> try_direct(Communicator& state, const CallTraits& traits, const Spec& spec,
                               CallBuffers& message, const std::optional<CallKey>& key);
 
-/// To be called before a call is asked to be direct. Takes a few nanoseconds.
+/// Whether calls on this communicator may be direct. To be asked before try_direct(). Takes a few
+/// nanoseconds.
 bool may_be_direct(const Communicator& state);
 
-/// What becomes of a call that was made before.
+/// The outcome of try_repeat().
 struct Repetition {
   bool is_known = false;
   std::optional<int> result = std::nullopt;  // empty: the library must carry it out, while `learning` lives
   std::shared_ptr<LearningCall> learning = nullptr;
 };
 
-/// Carries out a call if it was made before, and nothing else can decide about it since.
+/// Carries out a call if the same call was made before, and nothing has changed its choice since.
 Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_Comm comm);
 
 /// Whether a call with a predefined type may be one that was made before, or will be.

@@ -5,7 +5,7 @@ namespace stretto {
 
 bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCall& asked) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  // Who makes a persistent call will start it often.
+  // A program that makes a persistent call will start it often.
   const bool is_wanted = asked.form == Form::persistent || asked.forced || reproducible ||
                          session.observes_all_calls() || session.must_avoid_library(asked.form) ||
                          session.forced_for(traits.collective, traits.bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all collectives have in common, from the program's call to the engine.
+// The steps that all collectives have in common, from the program's call to the engine.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,17 @@
 
 namespace stretto {
 
-/// Gets all that a call by `spec` needs of the communicator. Waits for other ranks if the call may.
-/// Returns false, on all ranks alike, if that is not available.
+/// Makes the communicator ready for a call by `spec`. Waits for other ranks if the call may wait. Returns
+/// false, on all ranks alike, if something that the call needs is not available.
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Form form);
 
-/// Whether the library handles a call since its communicator is young (Communicator::is_young). Counts it.
+/// Whether the MPI library handles a call because its communicator is young (Communicator::is_young). Counts
+/// the call.
 bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCall& asked);
 
-/// Carries a call out by `form.forced`, or by the choice if that is empty. If the result is empty, the
-/// library must carry the call out, by its own function with unchanged arguments. make_message() returns
-/// a CallBuffers, or throws.
+/// Carries a call out by `asked.forced`, or by the choice if that is empty. If the result is empty, the MPI
+/// library must carry the call out, by its own function with unchanged arguments. make_message() returns a
+/// CallBuffers, or throws.
 template <typename MakeMessage>
 std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const ProgramHandles& handles,
                             std::shared_ptr<Communicator> state, const MakeMessage& make_message) {
@@ -53,7 +54,7 @@ std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const 
   if (!prepare(*state, traits, spec, asked.form)) spec = {};
   if (spec.is_pass_through()) {
     asked.learning = std::move(learning);
-    // Summaries do not count short calls of the library.
+    // Summaries do not count short calls that the library carries out.
     if (session.observes_all_calls() || (session.counts_calls() && !is_short(*state, traits)))
       asked.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;

@@ -23,7 +23,7 @@
 namespace stretto {
 namespace {
 
-/// What this process knows. Only a rank that is rank 0 of a communicator asks for it.
+/// The results that this process knows. Only a rank that is rank 0 of a communicator asks for them.
 struct Memory {
   std::mutex mutex;
   bool is_read = false;
@@ -31,7 +31,8 @@ struct Memory {
   Fabric fabric{FabricIdentity{}};
   Fabric own{FabricIdentity{}};  // found by this job
   bool has_looked_again = false;
-  /// What `fabric` has for communicators of one shape: many may be made. Written anew when either changes.
+  /// The part of `fabric` for communicators of one shape, because a program may make many of them. It is
+  /// written anew when the shape or `fabric` changes.
   struct Part {
     int nodes;
     int min_ppn;
@@ -64,13 +65,13 @@ bool has_shape_of(const CallKind& kind, const Topology& topology) {
   return kind.nodes == topology.nodes && kind.min_ppn == topology.min_ppn && kind.max_ppn == topology.max_ppn;
 }
 
-/// The part of its time so far in which this thread waited for its core.
+/// Returns the part of its time so far in which this thread waited for its core.
 double busy_so_far() {
   return CoreTime::of_this_thread().waited_since({});
 }
 
-/// The text of what is known for communicators of this shape; empty if nothing is. What was found on a busy
-/// machine is not known to a job that can find out better.
+/// Returns the results for communicators of this shape as text; empty if there are none. Leaves out results
+/// from a busy machine if this job can find better ones.
 std::string text_for(const Topology& topology) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
@@ -103,8 +104,8 @@ std::string text_for(const Topology& topology) {
   return text;
 }
 
-/// Reads what text_for() wrote. To read it takes longer than many a call, and communicators of one shape get
-/// the same text, so the latest one is kept.
+/// Reads the text of text_for(). Reading takes longer than many calls do, and communicators of one shape get
+/// the same text, so the latest result is kept.
 Fabric fabric_of(const std::string& text) {
   if (text.empty()) return Fabric(FabricIdentity{});
   struct Read {
@@ -121,7 +122,7 @@ Fabric fabric_of(const std::string& text) {
   return latest.fabric;
 }
 
-/// Sends messages between nodes as was found to be fastest. Collective.
+/// From now on, messages between nodes go in the way that was measured to be fastest. Collective.
 void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MPI_Comm comm) {
   if (state.topology().nodes == 1 || measured.nodes == 1) return;
   if (!session.settings.streams) Endpoint::use_streams(measured.streams);
@@ -129,7 +130,7 @@ void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MP
   const std::size_t from = measured.connections_from;
   const BlockedScope elsewhere;
   const bool has_some = from > 0 && use_connections_from(from, comm);
-  // Where the network has changed, the library may be faster now.
+  // If the network has changed, the MPI library may be faster now.
   state.use_connections(has_some ? from : CallResources::no_connections);
 }
 

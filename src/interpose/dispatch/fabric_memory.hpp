@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jobs have found out about this network (learn/fabrics/fabric.hpp): read when a communicator first
-// needs it, written at the end of the job.
+// The results that jobs have found on this network (learn/fabrics/fabric.hpp). They are read when a
+// communicator first needs them, and written at the end of the job.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace stretto {
 
-/// Returns what is known for calls on this communicator, the same on all of its ranks. Collective over `comm`
-/// at the first use: its rank 0 tells the others. To be called in a blocking call.
+/// Returns the known results for calls on this communicator, the same on all of its ranks. At the first use
+/// it is collective over `comm`: rank 0 sends the results to the others. To be called in a blocking call.
 const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
 
-/// Returns what is known of the network between the ranks of this communicator; if nothing is, they measure
-/// it. Empty, on all ranks alike, if they cannot. Collective like known_fabric().
+/// Returns the measurements of the network between the ranks of this communicator. If there are none yet, the
+/// ranks measure it. The result is empty, on all ranks alike, if they cannot. Collective like known_fabric().
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
                                                        const Spec& spec, MPI_Comm comm);
 
@@ -29,14 +29,14 @@ CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form);
 /// Keeps a decision for communicators that are made later, and for the next job. To be called on rank 0 of a
 /// communicator.
 void note_decision(Decision decision);
-/// The same for what was measured.
+/// Keeps measurements likewise.
 void note_measured(const MeasuredNetwork& measured);
 
-/// The network has changed: what was measured of it before is forgotten.
+/// Forgets the earlier measurements, because the network has changed.
 void note_change();
 
-/// On rank 0 of MPI_COMM_WORLD: writes what this job has decided. Returns one line with the reason if it
-/// cannot, or an empty one.
+/// Writes the results of this job to the file. To be called on rank 0 of MPI_COMM_WORLD. Returns an empty
+/// line, or one with the reason why it cannot write.
 std::string save_decisions();
 
 }  // namespace stretto

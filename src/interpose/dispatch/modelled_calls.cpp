@@ -17,21 +17,23 @@
 namespace stretto {
 namespace {
 
-/// The most that a group waits for the model. What it has not come to by then is left to the rule.
+/// The longest time that a group waits for the model. Calls that the model has not reached by then are left
+/// to the rule.
 constexpr double longest_wait = 0.3;  // s
 
 CallTraits traits_of(Collective collective, std::size_t bytes) {
   return {.collective = collective, .bytes = bytes, .understood = true, .element_bytes = sizeof(float)};
 }
 
-/// What the whole job has measured. Smaller groups go by it, too.
+/// The measurements of the whole job. Smaller groups use them, too.
 struct Known {
   std::mutex mutex;
   std::optional<MeasuredNetwork> network;
 };
 constinit Immortal<Known> of_job;
 
-/// Collective for a group of all ranks.
+/// Measures the network if the group has all ranks of the job; then it is collective. Otherwise it does
+/// nothing.
 void measure_for_all(Communicator& state, MPI_Comm comm) {
   if (state.ranks() != session.topology.ranks()) return;
   const CallTraits traits = traits_of(Collective::allreduce, mebibyte);
@@ -45,7 +47,7 @@ std::optional<MeasuredNetwork> known_network() {
   return of_job().network;
 }
 
-/// A line for each row of a table: the collective, the least bytes and the spec.
+/// Returns a line for each row of a table: the collective, the least bytes and the spec.
 std::string text_of(const Communicator& state, const Machine& machine) {
   const double until = seconds_now() + longest_wait;
   const Topology& topology = state.topology();
@@ -53,7 +55,7 @@ std::string text_of(const Communicator& state, const Machine& machine) {
   for (const Collective collective : modelled_without_library) {
     for (std::size_t bytes = shortest_modelled; bytes <= longest_modelled; bytes *= factor_of_lengths) {
       if (seconds_now() > until) return text;
-      // The blocks of some count, in others the whole.
+      // In some collectives, this is the length of the blocks; in others, that of the whole message.
       const CallTraits traits = traits_of(collective, bytes);
       const CallShape shape = shape_of(traits, topology, Form::non_blocking, session.shares_memory);
       const auto fastest = find_fastest_without_library(shape, topology, machine);

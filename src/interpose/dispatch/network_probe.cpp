@@ -34,7 +34,7 @@ namespace {
 
 constexpr double failed_call = 1e9;  // s
 
-/// What the ranks agree on: the largest of their figures.
+/// The figures on which the ranks agree. Each is the largest of all ranks.
 struct Figures {
   ProbeFigures steps{};
   ProbeReduction reduction;
@@ -45,8 +45,8 @@ struct Figures {
 };
 static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
-/// Whether messages between nodes go by connections of Stretto's own since the job began. (What is made later
-/// is not seen at the same time on all ranks.)
+/// Whether messages between nodes have gone by Stretto's own connections since the job began. (Ranks may
+/// learn at different times of connections that are made later.)
 bool are_connected() {
   return !mpi.has_library() || (session.settings.connections_from && connections() != nullptr);
 }
@@ -85,7 +85,7 @@ class Buffers {
 /// Measures steps on one communicator.
 class Measurement {
  public:
-  /// Connections carry messages of so many bytes or more.
+  /// Connections carry messages of at least `connections_from` bytes.
   Measurement(Communicator& state, const Buffers& buffers, std::size_t connections_from)
       : state_(state), buffers_(buffers), connections_from_(connections_from) {
     wait_until([&] { return channel_->may_begin(ticket_); });
@@ -94,7 +94,7 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
   ~Measurement() { channel_->end(ticket_); }
 
-  /// Returns this rank's figure.
+  /// Measures a step. Returns this rank's figure.
   double measure(const ProbeStep& step) {
     ScheduleExecution execution = make(step, probe_schedule(step, state_.topology(), state_.rank()));
     std::vector<double> seconds;
@@ -109,16 +109,18 @@ class Measurement {
     return probe_figure(step, std::move(seconds));
   }
 
-  /// The same for a stream that is sent twice in a row. `received_both`: the seconds until both were there.
+  /// Measures a stream that is sent twice in a row. Returns the seconds from the arrival of the first copy to
+  /// that of the second one. Sets `received_both` to the seconds until both have arrived.
   double measure_second(const ProbeStep& step, double& received_both) {
-    // What is sent is apart from what is received: that a neighbour is slow to receive does not count.
+    // Sends and receives are separate executions, so a neighbour that receives slowly does not count.
     const auto half = [&](Half which) {
       return make(step, probe_schedule(step, state_.topology(), state_.rank(), which));
     };
     std::array<ScheduleExecution, 4> all{half(Half::receives), half(Half::receives), half(Half::sends),
                                          half(Half::sends)};
     const double began = seconds_now();
-    // By MPI: they share their tags, and messages that share a lane would not be told apart.
+    // The messages go by MPI: the executions share their tags, so messages on one lane could not be told
+    // apart.
     const CallResources resources{.first_tag = channel_->resources(ticket_).first_tag,
                                   .connections_from = connections_from_};
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -155,9 +157,9 @@ class Measurement {
     execution.start(call, resources);
     started_.push_back(&execution);
   }
-  /// Waits for these, and drives all that was started.
+  /// Waits for the `awaited` executions, and advances all that were started.
   void finish(std::span<ScheduleExecution> awaited) {
-    // Of a job that has failed, some ranks may be here and others not.
+    // In a job that has failed, some ranks may be here and others not.
     const auto has_failed = [] { return mpi.failure != nullptr && mpi.failure() != nullptr; };
     wait_until([&] { return has_failed() || std::ranges::all_of(awaited, &ScheduleExecution::ended); },
                [&] {
@@ -178,7 +180,7 @@ class Measurement {
   bool is_right_ = true;
 };
 
-/// Returns the seconds for each byte of a sum of floats.
+/// Returns the seconds per byte of a sum of floats.
 double reduction_seconds(const Buffers& buffers, std::size_t bytes) {
   const kernels::Function add = kernels::find(kernels::Type::f32, kernels::Op::sum);
   if (add == nullptr) return 0;
@@ -201,7 +203,8 @@ bool agree(Figures& figures, MPI_Comm comm) {
   return figures.failed == 0;
 }
 
-/// Returns what `measure` says on the slowest rank, the same on all ranks: `failed_call` if one could not.
+/// Returns the seconds that `measure` returns on the slowest rank, or `failed_call` if a rank could not
+/// measure. All ranks get the same result.
 double slowest(Communicator& state, const Buffers& buffers, std::size_t connections_from, MPI_Comm comm,
                const auto& measure) {
   double seconds = 0;
@@ -215,8 +218,8 @@ double slowest(Communicator& state, const Buffers& buffers, std::size_t connecti
   return error == MPI_SUCCESS ? seconds : failed_call;
 }
 
-/// Returns the median of some turns of each of two ways. (The best one would say what a way can do by luck:
-/// caches make the same call twice as fast in some turns.) A way that failed once has failed.
+/// Returns the median of some turns of each of two ways. (The best turn would depend on luck: caches make the
+/// same call twice as fast in some turns.) A way that fails in one turn has failed.
 std::array<double, 2> median_in_turns(const auto& measure_one, const auto& measure_other) {
   constexpr std::size_t turns = 3;
   constexpr double long_turn = 0.03;
@@ -233,7 +236,7 @@ std::array<double, 2> median_in_turns(const auto& measure_one, const auto& measu
   return {median(seconds[0]), median(seconds[1])};
 }
 
-/// Measures how many connections to a rank are of use, and uses so many.
+/// Measures how many connections to a rank are useful, and makes ranks use that many. Returns the number.
 int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
   constexpr int several = 4;
   constexpr int most = 8;
@@ -256,8 +259,9 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
   return streams;
 }
 
-/// Makes connections between the nodes, and measures from which length on they are faster than the library.
-/// Returns 0 if they are not. `streams`: how many of them are of use.
+/// Makes connections between the nodes. Returns the length from which on they are faster than the MPI
+/// library, by measurement, or 0 if they are not. Sets `streams` to the number of connections to a rank that
+/// are useful.
 std::size_t find_connections(Communicator& state, const Buffers& short_buffers, const ProbeFigures& figures,
                              MPI_Comm comm, int& streams) {
   {
@@ -288,7 +292,7 @@ std::size_t find_connections(Communicator& state, const Buffers& short_buffers, 
   return connections_worth(by_library, by_connections);
 }
 
-/// In larger jobs, ranks have cores of their own.
+/// In larger jobs, ranks are assumed to have cores of their own.
 constexpr int most_ranks_on_shared_cores = 512;
 
 Host own_host() {
@@ -311,7 +315,7 @@ SharedCores compare_hosts(const Topology& topology, MPI_Comm comm) {
   return find_shared_cores(all, topology);
 }
 
-/// Returns the rate of each node's link if they differ, from what each rank has measured itself.
+/// Returns the rate of each node's link if they differ, from each rank's own measurement.
 std::vector<double> compare_rates(double own, const Topology& topology, MPI_Comm comm) {
   std::vector<double> all(static_cast<std::size_t>(topology.ranks()));
   if (mpi.Allgather(&own, 1, mpi.double_, all.data(), 1, mpi.double_, comm) != MPI_SUCCESS) return {};
@@ -332,7 +336,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
     const BlockedScope elsewhere;
     return agree(figures, comm);
   };
-  // If a rank has no memory, none may send it anything: an error of a message could end the job.
+  // If a rank has no memory, no rank may send it anything: an error of a message could end the job.
   figures.failed = buffers.has_memory() ? 0 : 1;
   if (!agree_now()) return std::nullopt;
   std::size_t connections_from = state.connections_from();

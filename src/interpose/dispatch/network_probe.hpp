@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the network between the ranks of a communicator, by learn/network/probe.hpp.
+// Measures the network between the ranks of a communicator, as learn/network/probe.hpp describes.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace stretto {
 
-/// Returns what the ranks have measured, with the engine itself and on Stretto's own communicator.
-/// Empty, on all ranks alike, if a rank could not. Collective; to be called in a blocking call, `traits` and
-/// `spec` say which. Takes up to some 100 ms.
+/// Measures the network with the engine itself, on Stretto's own communicator. The result is empty, on all
+/// ranks alike, if a rank could not measure. Collective. To be called in a blocking call, which `traits` and
+/// `spec` describe. Takes up to some 100 ms.
 std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTraits& traits, const Spec& spec,
                                              MPI_Comm comm);
 

@@ -20,37 +20,36 @@
 namespace stretto {
 namespace {
 
-/// How many specs of the model are worth a duel.
+/// The number of the model's specs that are worth a duel.
 constexpr std::size_t most_modelled = 6;
-/// A call of so many bytes takes long enough for the network to be measured at once.
+/// A call of this many bytes takes so long that the network is measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr std::uint64_t short_calls_before_probe = 8;
 
-/// What an earlier job, or another communicator of this one, has found; nullptr if nothing fits.
+/// Returns the decision of an earlier job, or of another communicator of this job; nullptr if none fits.
 const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
                               MPI_Comm comm) {
   if (!may_be_kept(traits)) return nullptr;
   const Decision* decision =
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
   if (decision == nullptr) return nullptr;
-  // It must serve every call of the size class.
-  return why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision
-                                                                                            : nullptr;
+  // The decision must serve every call of the kind.
+  return why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
 }
 
 struct Expected {
   std::vector<Candidate> fastest;
-  double least_seconds = 0;  // what no spec can undercut; 0: not known
-  double saved_seconds = 0;  // by which a call is faster if links were idle before
+  double least_seconds = 0;  // the time of a call that no spec can undercut; 0: unknown
+  double saved_seconds = 0;  // the time by which a call is faster if links were idle before
 };
 
 constexpr double micro = 1e-6;
 
-/// What the model of this network expects of a kind of calls, the same on all ranks: rank 0 tells the others.
-/// Empty if nothing is known of the network, and nothing can be.
+/// Returns the expectations of this network's model for a kind of calls. All ranks get those of rank 0. They
+/// are empty if the network has not been measured and cannot be.
 Expected expected_of(Communicator& state, const CallTraits& least, const Spec& spec, MPI_Comm comm) {
   const std::optional<MeasuredNetwork>& network = measured_network(state, least, spec, comm);
-  // The model knows equal blocks.
+  // The model covers equal blocks only.
   if (!network || !may_be_kept(least)) return {};
   std::string text;
   if (state.rank() == 0) {
@@ -84,22 +83,23 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   return all;
 }
 
-/// A kind of calls of which nothing is known yet on this communicator.
+/// A kind of calls that has no learner on this communicator yet.
 struct NewKind {
   Communicator& state;
   const CallTraits& traits;  // of its first call
-  const Choice& choice;      // before anything is learnt
+  const Choice& choice;      // before anything is learned
   MPI_Comm comm;
 
   [[nodiscard]] const Decision* decision() const { return find_decision(state, traits, choice.spec, comm); }
 };
 
-/// `native` challenges whatever stands.
+/// Returns the candidate that challenges every standing choice: `native`.
 Candidate native() {
   return {};
 }
 
-/// A table was measured on this cluster, and is what the user wants.
+/// Returns a learner whose standing choice is the table's. The table was measured on this cluster, and the
+/// user wants it.
 std::optional<KindLearner> by_table(const NewKind& kind) {
   if (kind.choice.source != Source::table) return std::nullopt;
   return KindLearner{.learner = Learner(kind.choice.spec, Learner::Standing::proven, {native()})};
@@ -136,7 +136,8 @@ KindLearner by_rule(const NewKind& kind) {
   return {.learner = Learner(kind.choice.spec, Learner::Standing::presumed, {native()})};
 }
 
-/// What stands for a kind of calls from its first call on: the word of the first who knows something.
+/// Returns the learner of a kind of calls, for its first call. The first source that has a spec provides the
+/// standing choice.
 KindLearner make_learner(const NewKind& kind) {
   std::optional<KindLearner> found;
   for (const auto source : {by_table, by_earlier_jobs, by_model}) {
@@ -147,7 +148,7 @@ KindLearner make_learner(const NewKind& kind) {
   return *std::move(found);
 }
 
-/// Whether the call is short, and one of the first: a program that makes only a few of these gains nothing
+/// Whether the call is short, and one of the first: a program that makes only a few such calls gains nothing
 /// from measurements.
 bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spec) {
   return session.settings.online == Online::guard && spec.is_pass_through() &&
@@ -158,16 +159,16 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
 /// A block of a shorter message takes longer to be sent than to pass the link.
 constexpr std::size_t least_bytes_for_late = 512 * kibibyte;
 
-/// The spec that does as much as possible before a late rank comes.
+/// Returns the spec that does as much as possible before a late rank comes.
 Spec spec_for_late(const Topology& topology, int rank) {
   const bool is_alone = topology.max_ppn == 1;
   const std::string late = "pre_reduced_ring:late=" + std::to_string(is_alone ? rank : topology.node(rank));
   return parse_spec(Collective::allreduce, is_alone ? late : "multilane(" + late + ")");
 }
 
-/// If one rank comes late again and again, what is for that may be faster. By the closed form: where a call
-/// takes 2(p-1)/p times as long as its bytes pass a link, the others reduce in (q-1)/q of that before it
-/// comes.
+/// If one rank comes late again and again, lets the spec for a late rank challenge. Its expected time comes
+/// from the closed form. A call takes 2(p-1)/p of the time in which its bytes pass a link. With q = p-1, the
+/// other ranks reduce in (q-1)/q of that time before the late one comes.
 void try_for_late(Learner& learner, const Communicator& state, const CallTraits& traits) {
   const auto late = learner.take_late();
   const Topology& topology = state.topology();
@@ -182,7 +183,7 @@ void try_for_late(Learner& learner, const Communicator& state, const CallTraits&
   learner.challenge_for_late(spec, seconds / (late->call_seconds + late->seconds));
 }
 
-/// Agrees with the other ranks where that is due, and keeps what was decided.
+/// Agrees with the other ranks if that is due, and keeps the decision.
 void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Choice& choice,
                   MPI_Comm comm) {
   if (!kind.learner.wants_agreement()) return;

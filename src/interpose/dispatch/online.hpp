@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is learned from blocking calls (STRETTO_ONLINE): which call tries which spec, and what is in force.
+// Learning from blocking calls (STRETTO_ONLINE): which call tries which spec, and which spec is in force.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace stretto {
 
-/// Lives while a call is carried out from which something is learned.
+/// Times a call from which something is learned. Lives while the call is carried out.
 class LearningCall {
  public:
-  /// `state` owns what learns. `count` gets the call's seconds.
+  /// `state` owns the learner or race. `count` gets the call's seconds.
   LearningCall(std::shared_ptr<Communicator> state, std::function<void(double)> count)
       : state_(std::move(state)), count_(std::move(count)), began_(seconds_now()) {}
   LearningCall(const LearningCall&) = delete;
@@ -31,16 +31,16 @@ class LearningCall {
   double began_;
 };
 
-/// To be called before a blocking call, in the order of calls. Agrees with the other ranks where that is due,
-/// and may replace the choice's spec by what was learnt, or by one to try. Returns nullptr if nothing is
+/// To be called before a blocking call, in the order of calls. Agrees with the other ranks if that is due,
+/// and may replace the choice's spec by a learned one, or by one to try. Returns nullptr if nothing is
 /// learned from this call.
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
                                            Choice& choice);
 
-/// The parts of that, each for calls of another kind. A learner (learn/races/learner.hpp) compares calls one
-/// by one; calls inside a node that are too short for that have a race; so have those whose lengths only two
-/// ranks know.
+/// These functions are the parts of try_learning(), for calls of different sorts. A learner
+/// (learn/races/learner.hpp) compares calls one by one. Calls inside a node that are too short for that have
+/// a race. Calls whose lengths only two ranks know have a race as well.
 std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& state,
                                           const CallTraits& traits, MPI_Comm comm, Choice& choice);
 std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator>& state,
@@ -57,12 +57,12 @@ bool is_short(const Communicator& state, const CallTraits& traits);
 /// Whether a race decides about a call, if the choice is not `native`.
 bool may_race(const Communicator& state, const CallTraits& traits, const Choice& choice);
 
-/// For a call whose lengths only two ranks know. Whether nothing but the library is in force for it, and
-/// nothing is learned from it: then it has been counted, and may go to the library. To be called in the order
+/// Returns whether a call whose lengths only two ranks know may go to the MPI library: the library is in
+/// force for it, and nothing is learned from it. If so, the call has been counted. To be called in the order
 /// of calls.
 bool pass_to_library(Communicator& state, Collective collective);
 
-/// Returns what is in force for blocking calls of this kind, as far as the calls before have decided it.
+/// Returns the spec in force for blocking calls of this kind, if the calls before have decided it.
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits, const Choice& choice);
 
 /// Decides by the settings from which collectives the job learns.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record for a call of a collective, as the program makes it. All else is derived from it: what is equal
-// on all ranks (CallTraits), what this rank reads and writes (collectives/library_buffers.hpp), the message
-// of the engine.
+// The record of a collective call, as the program makes it. All else is derived from it: the properties that
+// are equal on all ranks (CallTraits), the bytes that this rank reads and writes
+// (collectives/library_buffers.hpp), and the message of the engine.
 #pragma once
 
 #include <cstddef>
@@ -56,16 +56,16 @@ struct BufferArgument {
   [[nodiscard]] void* memory() const { return const_cast<void*>(address); }
 };
 
-/// How the program calls: what a function has beside the arguments of the blocking one.
+/// The way in which the program calls: the arguments that a function has beside those of the blocking one.
 struct Way {
   Form form = Form::blocking;
-  /// Where the program wants the request of a non-blocking or persistent call.
+  /// The place where the program wants the request of a non-blocking or persistent call.
   void* request = nullptr;
-  /// nullptr: the usual choice.
+  /// The spec that the call forces; nullptr: the usual choice.
   const Spec* forced = nullptr;
 };
 
-/// A call that the library carries out.
+/// A call that the MPI library carries out.
 struct LibraryCall {
   CallTraits traits;
   std::shared_ptr<Communicator> state;
@@ -76,17 +76,18 @@ struct ProgramCall {
   MpiFunction function = MpiFunction::barrier;
   Form form = Form::blocking;
   BufferArgument sent = {};
-  BufferArgument received = {};  // also that of a broadcast, which is the only one
+  BufferArgument received = {};  // also the only buffer of a broadcast
   MPI_Op op = {};                // null: it does not reduce
   int root = 0;
   MPI_Comm comm = {};
   Place<MPI_Request> request = {};
   std::optional<Spec> forced = std::nullopt;
 
-  // What is found on the way.
-  /// What this rank sends and receives, where other ranks do not know that: never a reason for a choice.
+  // The fields from here on are set on the way to the engine.
+  /// The bytes that this rank sends and receives, if other ranks do not know them. No choice may depend on
+  /// them.
   std::size_t private_bytes = 0;
-  /// Of a blocking call that may be repeated as it is.
+  /// The key of a blocking call that may be repeated as it is.
   std::optional<CallKey> key = std::nullopt;
   /// Set if the library carries the call out and something observes that (STRETTO_STATS and others).
   std::optional<LibraryCall> library_call = std::nullopt;
@@ -94,7 +95,7 @@ struct ProgramCall {
   std::shared_ptr<LearningCall> learning = nullptr;
 
   [[nodiscard]] Collective collective() const { return collective_of(function); }
-  /// Whether this rank passes MPI_IN_PLACE. Only the root of a scatter passes it for what it receives.
+  /// Whether this rank passes MPI_IN_PLACE. In a scatter, only the root may pass it, as its receive buffer.
   [[nodiscard]] bool in_place() const {
     return is_scatter(collective()) ? received.in_place() : sent.in_place();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Races of blocking calls (learn/races/race.hpp): those too short for a learner, and those whose lengths only
-// two ranks know.
+// Races of blocking calls (learn/races/race.hpp) that are too short for a learner, or whose lengths only two
+// ranks know.
 #include <memory>
 #include <vector>
 
@@ -23,9 +23,10 @@ void agree_if_due(AnyRace& race, const Communicator& state, const CallTraits& tr
   if (agree_on_greatest(figures, state, traits, spec, comm)) race.agree(figures);
 }
 
-/// What is worth a race for calls that usually move so many bytes on a rank; `native` if nothing is.
+/// Returns the spec that is worth a race for calls that usually move `usual_bytes` on a rank; `native` if
+/// none is.
 Spec propose_for_lengths(const Communicator& state, CallTraits traits, double usual_bytes) {
-  traits.bytes = static_cast<std::size_t>(usual_bytes) / 2;  // what is sent is also received
+  traits.bytes = static_cast<std::size_t>(usual_bytes) / 2;  // each byte is counted as sent and as received
   const Spec spec =
       choose_for_lengths(shape_of(traits, state.topology(), Form::blocking, session.shares_memory));
   return why_unsupported(spec, traits, state.topology()).empty() ? spec : Spec{};
@@ -56,7 +57,7 @@ std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator
     race = &state->learners().short_race(traits);
     agree_if_due(*race, *state, traits, spec, comm);
   }
-  // The handle of a program's operation may stand for another one later.
+  // The handle of a program's operation may be that of another one later.
   const bool may_repeat = asked.key && !is_program_operation(asked.key->op) &&
                           session.program_forced(traits.collective) == nullptr;
   if (may_repeat && state->repeated_calls().find(*asked.key) == nullptr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's other functions that may wait for another rank. Meanwhile, outstanding operations must go on. If
-// there is a non-blocking form, it takes the call, and this thread makes progress itself. Otherwise the
-// helper thread does. (A native collective keeps its form: MPI does not match MPI_Ibarrier with
-// MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt lists them.
+// Entries of MPI's other functions that may wait for another rank. Meanwhile, outstanding operations must go
+// on. If there is a non-blocking form, it takes the call, and this thread makes progress itself. Otherwise
+// the helper thread does. (A native collective keeps its form: MPI does not match MPI_Ibarrier with
+// MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt lists the functions.
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/operations/requests.hpp"
 #include "interpose/passing/entry.hpp"
@@ -12,7 +12,7 @@
 namespace stretto {
 namespace {
 
-/// Waits for a request as the blocking function would. `started`: the error code of the call that started
+/// Waits for a request as the blocking function would. `started` is the error code of the call that started
 /// it.
 int finish(int started, MPI_Request& request, MPI_Status* status) {
   if (started != MPI_SUCCESS) return started;

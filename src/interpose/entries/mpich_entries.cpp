@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPICH's own function, which Intel MPI and older MPICH lack. Its result is no error code. There
-// MPI_Request_get_status answers, which differs only in making progress.
+// MPICH's own function, whose result is not an error code. Intel MPI and older MPICH lack it. For them
+// MPI_Request_get_status answers, which differs only in that it makes progress.
 #include "interpose/operations/completion.hpp"
 #include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"

@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 
-/// Whether nothing of Stretto is involved, or there is no request, which the library reports.
+/// Whether nothing of Stretto is involved, or `request` is a null pointer, which the library reports.
 bool is_for_library(const void* request) {
   return is_idle() || request == nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions that take a list of requests have in common.
+// Common parts of the functions that take a list of requests.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ class Statuses {
   MPI_Status* statuses_;
 };
 
-/// Whether nothing of Stretto is involved, or the list is an error, which the library reports.
+/// Whether nothing of Stretto is involved, or the list is an error that the library reports.
 inline bool is_for_library(int count, const void* requests) {
   return is_idle() || count < 0 || (count > 0 && requests == nullptr);
 }
 
-/// STRETTO_TAKE_OVER for a function of a list of `count` `requests`. The body only gets those that are not
+/// STRETTO_TAKE_OVER for a function of a list of `count` `requests`. The body only gets calls that are not
 /// for the library.
 #define STRETTO_TAKE_OVER_LIST(name, parameters, arguments, ...) \
   STRETTO_TAKE_OVER(name, parameters, arguments, {               \

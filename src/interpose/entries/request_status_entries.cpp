@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of MPI 4.1 that tell the status of requests of a list. (Open MPI 4 and 5 have none of them.)
+// Functions of MPI 4.1 that return the status of requests of a list. (Open MPI 4 and 5 have none of them.)
 #include <vector>
 
 #include "interpose/entries/request_lists.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a session begins, and which thread level the program sees.
+// Begins a session, and sets the thread level that the program sees.
 #include <algorithm>
 #include <atomic>
 #include <climits>
@@ -14,11 +14,11 @@
 namespace stretto {
 namespace {
 
-/// The thread level that the program is told, and the one that the library gives.
+/// The thread level that Stretto reports to the program, and the one that the MPI library gives.
 std::atomic<int> asked_level{INT_MAX};  // nothing was asked: the one that the library gives
 std::atomic<int> given_level{0};        // MPI_THREAD_SINGLE in every interface
 
-/// Initializes MPI for at least `required`.
+/// Initializes MPI with at least the thread level `required`.
 template <typename InitThread>
 int initialize(const InitThread& init_thread, int* argc, char*** argv, int required, int* provided) {
   int given = mpi.thread_single;
@@ -31,13 +31,14 @@ int initialize(const InitThread& init_thread, int* argc, char*** argv, int requi
   return result;
 }
 
-/// Whether the call goes on from here to a library that is known.
+/// Whether the call goes on from here to an MPI library that Stretto knows.
 template <typename NextInit>
 bool raises_here(const NextInit& next) {
   return !next.goes_to_tool() && load_mpi(next.address()).empty();
 }
 
-/// Returns the level of MPI_Init, which a variable may set, once the library is known.
+/// Returns the thread level of MPI_Init, which an environment variable may set. To be called once the library
+/// is known.
 int level_of_init() {
   for (const char* name : {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL"}) {
     const char* value = std::getenv(name);
@@ -48,8 +49,8 @@ int level_of_init() {
   return mpi.thread_single;
 }
 
-/// To be called once MPI is initialized, by MPI_Init if no level was required. (Only then is it certain which
-/// library the program calls.)
+/// Begins the session. To be called once MPI is initialized: only then is it certain which library the
+/// program calls. `required` is empty if MPI_Init was called, which requires no level.
 void begin(std::optional<int> required = std::nullopt) {
   const bool is_known = load_mpi().empty();
   const Background background =

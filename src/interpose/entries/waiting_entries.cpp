@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries of the functions that may wait, poll or make a persistent collective, as far as any
-// mpi.h has them: made from functions.txt. Outstanding operations go on meanwhile.
+// Entries of the functions that may wait, poll or make a persistent collective, as far as any mpi.h has them.
+// They are made from functions.txt. Outstanding operations go on meanwhile.
 #include "interpose/operations/requests.hpp"
 #include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-// The functions of functions.txt that need an entry, if the mpi.h of this build has them. The arguments
-// are words as they are in registers and on the stack, whatever they mean. `suffix`: _c, or none.
+// The functions of functions.txt that need an entry, if the mpi.h of this build has them. The arguments are
+// words as they are in registers and on the stack, whatever they mean. `suffix` is _c, or empty.
 using Word = RawHandle;
 
 #define STRETTO_WAITS(suffix, function, parameters, arguments, last)    \

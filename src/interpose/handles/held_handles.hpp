@@ -10,9 +10,9 @@
 
 namespace stretto {
 
-/// Keeps handles that the program has made alive for its own lifetime. Predefined handles need no holder.
-/// It may be destroyed in any thread: free_left_handles() frees what the program has freed in the
-/// meantime.
+/// Keeps handles of the program alive as long as the object lives. Predefined handles need no holder. The
+/// object may be destroyed in any thread: free_left_handles() frees the handles that the program has freed in
+/// the meantime.
 class HeldHandles {
  public:
   HeldHandles() = default;
@@ -28,13 +28,13 @@ class HeldHandles {
   std::vector<MPI_Op> ops_;
 };
 
-/// To be called when the program frees a handle. Returns whether that is postponed until nothing holds it
-/// any more. Otherwise the library must free it.
+/// To be called when the program frees a handle. Returns whether that is postponed until nothing holds it any
+/// more. Otherwise the MPI library must free it.
 bool postpone_datatype_free(MPI_Datatype datatype);
 bool postpone_op_free(MPI_Op op);
 
-/// To be called by threads of the program while they are in MPI. Takes a few nanoseconds if there are
-/// none.
+/// Frees the handles that the program has freed and that nothing holds any more. To be called by threads of
+/// the program while they are in MPI. Takes a few nanoseconds if there are none.
 void free_left_handles();
 
 }  // namespace stretto

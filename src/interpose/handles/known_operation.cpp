@@ -46,7 +46,7 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Returns nullptr if no kernel is known to do the same.
+/// Returns the kernel that does the same as a function; nullptr if none is known.
 kernels::Function find_kernel(const void* function) {
   Dl_info info{};
   // The nearest symbol before an address may be that of another function.
@@ -59,8 +59,8 @@ kernels::Function find_kernel(const void* function) {
   return known == functions.end() ? nullptr : kernels::find(known->type, known->op);
 }
 
-/// Returns how many libraries the process has unloaded. Another one may have taken the place of a function
-/// then.
+/// Returns the number of libraries that the process has unloaded. If it changes, another function may have
+/// taken the address of one.
 unsigned long long count_unloaded() {
   unsigned long long unloaded = 0;
   dl_iterate_phdr(
@@ -75,15 +75,15 @@ unsigned long long count_unloaded() {
 std::mutex mutex;
 std::atomic<bool> any_known{false};
 
-/// What was found for each function: the linker searches for the symbol of an address one by one, and
-/// ScaLAPACK makes an operation for each of its calls.
+/// The results of find_kernel() for each function. They are kept because the linker searches all symbols for
+/// an address, one by one, and ScaLAPACK makes an operation for each of its calls.
 struct Found {
   unsigned long long unloaded = 0;
   std::map<const void*, kernels::Function> kernels;
 };
 constinit Immortal<Found> found_before;
 
-/// The same as find_kernel(), fast for a function that was seen before.
+/// Returns the result of find_kernel(); fast for a function that was seen before.
 kernels::Function find_kernel_again(const void* function) {
   const unsigned long long unloaded = count_unloaded();
   const std::lock_guard lock(mutex);
@@ -101,7 +101,7 @@ constinit Immortal<std::map<Operation, kernels::Function>> registered_kernels;
 
 constinit Immortal<std::map<MPI_Op, kernels::Function>> known_by_function;
 
-/// Returns nullptr if nothing is known.
+/// Returns the kernel of the element's operation; nullptr if none is known.
 kernels::Function find_kernel(const Element& element) {
   const std::lock_guard lock(mutex);
   const auto registered = registered_kernels().find({element.op, element.datatype});

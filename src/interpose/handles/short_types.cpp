@@ -12,7 +12,7 @@ namespace {
 
 MPI_Datatype datatype{};
 
-/// By float16 and bfloat16, then by sum, product, min and max.
+/// The order in which `own_ops` has the types, and the operations of each type.
 constexpr std::array<kernels::Type, 2> short_types{kernels::Type::f16, kernels::Type::bf16};
 constexpr std::array<kernels::Op, 4> short_ops{kernels::Op::sum, kernels::Op::prod, kernels::Op::min,
                                                kernels::Op::max};

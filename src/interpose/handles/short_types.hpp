@@ -8,13 +8,13 @@
 
 namespace stretto {
 
-/// To be called once when MPI is initialized, and before Stretto finalizes it.
+/// Make the datatype and the operations, once MPI is initialized, and free them before Stretto finalizes MPI.
 void make_short_types();
 void free_short_types();
 
 MPI_Datatype short_datatype();
 
-/// `type`: f16 or bf16; `op`: sum, prod, min or max.
+/// `type` must be f16 or bf16; `op` must be sum, prod, min or max.
 MPI_Op short_operation(kernels::Type type, kernels::Op op);
 
 bool is_short_operation(MPI_Op op);

@@ -18,8 +18,8 @@ using namespace stretto;
 
 namespace {
 
-/// Carries out a function that the program may call before MPI_Init: what it returns is an error code of the
-/// MPI library.
+/// Carries out a function that the program may call before MPI_Init. Loads the MPI library's constants then,
+/// because the function returns one of its error codes.
 template <typename Work>
 int answer(const Work& work) {
   return without_exceptions([&]() -> int {
@@ -28,7 +28,7 @@ int answer(const Work& work) {
   });
 }
 
-/// Makes a call by a spec given as text: make_call(way).
+/// Makes a call, make_call(way), by a spec that is given as text.
 template <typename MakeCall>
 int by_spec(MpiFunction function, const char* text, MPI_Comm comm, Way way, const MakeCall& make_call) {
   return answer([&]() -> int {

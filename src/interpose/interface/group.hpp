@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind the handles of include/stretto/group.h.
+// The objects behind the handles of include/stretto/group.h.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 
 namespace stretto {
 
-/// Held by a group, and by its works until they are freed. Open MPI 4 crashes if a communicator is freed
-/// while a non-blocking call on it is in flight. So when the last holder goes, the communicator is noted
-/// for free_left_communicators().
+/// The communicator of a group. The group holds it, and so do its works until they are freed. Open MPI 4
+/// crashes if a communicator is freed while a non-blocking call on it is in flight. So when the last holder
+/// goes, the communicator is noted for free_left_communicators().
 class GroupCommunicator {
  public:
   explicit GroupCommunicator(MPI_Comm comm) : comm_(comm) {}
@@ -41,7 +41,7 @@ struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
 };
 
 struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
-  /// Requests that have ended are null.
+  /// The requests of the work; those that have ended are null.
   std::vector<stretto::MPI_Request> requests;
   /// Arrays that MPI reads until the end of the call.
   std::vector<int> numbers;
@@ -49,7 +49,7 @@ struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
   stretto::MPI_Datatype datatype{};
   std::string error;
   int source = STRETTO_ANY_SOURCE;
-  /// Of its group.
+  /// The communicator of its group.
   std::shared_ptr<const stretto::GroupCommunicator> held;
 };
 
@@ -58,7 +58,7 @@ namespace stretto {
 /// Sets the text of stretto_error(), unless there is no memory for it. Returns 1.
 int set_error(std::string_view line) noexcept;
 
-/// Returns work(); `failure`, after set_error(), if there is no memory for it.
+/// Returns work(). If there is no memory for it, calls set_error() and returns `failure`.
 template <typename Result, typename Work>
 Result without_exceptions(Result failure, const Work& work) {
   try {
@@ -69,7 +69,7 @@ Result without_exceptions(Result failure, const Work& work) {
   }
 }
 
-/// Frees the communicators of groups that nobody holds any more.
+/// Frees the communicators that no group or work holds any more.
 void free_left_communicators();
 
 /// Returns MPI's text of an error code.
@@ -81,15 +81,17 @@ struct Reduction {
   std::size_t bytes = 0;  // of an element
 };
 
-/// Returns false, after set_error(), if there is no such operation on this type.
+/// Finds the MPI handles of an operation on a type. Returns false, after set_error(), if there is no such
+/// operation on this type.
 bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction);
 
-/// What carries this process's messages. What is known of the functions behind calls holds for one of them.
+/// The network that carries this process's messages. The functions that were found behind calls belong to one
+/// network.
 enum class Network : std::uint8_t { none, of_library, sockets };
-/// Returns whether it may be this one: a process never changes it.
+/// Returns whether the process may use this network: a process never changes its network.
 bool use_network(Network network);
 
-/// Prepares a communicator that is made to be used for long. Collective over its ranks.
+/// Prepares a communicator that will be used for a long time. Collective over its ranks.
 void come_into_use(MPI_Comm comm);
 
 /// To be called when a work was given up, so that MPI cannot be finalized.

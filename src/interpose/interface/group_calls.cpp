@@ -22,10 +22,11 @@ Work work_of(const stretto_group* group) {
   return work;
 }
 
-/// Bytes or elements of one part of a call that is cut. A power of two, so that elements stay aligned.
+/// The bytes or elements of one part of a call that is cut: a power of two, so that elements stay aligned.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
-/// start(request) returns an MPI error code. `request` is where the library writes it.
+/// Starts a call by start(request), which returns an MPI error code, and adds its request to the work. The
+/// library writes the request to `request`. Returns false, after set_error(), if the call fails.
 template <typename Start>
 bool add(const Work& work, const Start& start) {
   ProgramHandle<MPI_Request> request(mpi.request_null);
@@ -38,7 +39,7 @@ bool add(const Work& work, const Start& start) {
   return true;
 }
 
-/// After a failure, what was started before is given up.
+/// Returns the work. After a failure, gives up the calls that have been started, and returns nullptr.
 stretto_work* finish(Work work, bool is_started) {
   stretto_work* result = work.release();
   if (is_started) return result;
@@ -66,7 +67,8 @@ Way non_blocking(void* request) {
   return {.form = Form::non_blocking, .request = request};
 }
 
-/// Where calls go on to. A job without MPI has functions of its own for what no schedule carries out.
+/// Returns the name of the function to which calls go on. A job without MPI has functions of its own for
+/// calls that no schedule carries out.
 const char* symbol_of(const char* name) {
   return mpi.has_library() ? name + own_prefix.size() : name;
 }
@@ -82,7 +84,7 @@ std::byte* at(void* data, std::size_t bytes) {
 /// have different units, since the type signature is the same.
 class Units {
  public:
-  /// `largest`: the most that MPI must count. `common`: a divisor of all counts.
+  /// `largest` is the largest number of bytes that MPI must count. `common` is a divisor of all counts.
   Units(std::size_t largest, std::size_t common, stretto_work& work) : datatype_(mpi.byte) {
     constexpr std::size_t longest_unit = std::size_t{1} << 20;
     if (largest <= INT_MAX) return;
@@ -111,7 +113,7 @@ class Units {
   bool fits_ = true;
 };
 
-/// A call whose blocks have the same number of bytes on all ranks: start(units, request).
+/// Starts a call whose blocks have the same number of bytes on all ranks, by start(units, request).
 template <typename Start>
 stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Start& start) {
   return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
@@ -124,8 +126,8 @@ stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Sta
 
 using Size = std::size_t;
 
-/// A call with a buffer, or two, whose adjacent parts have these numbers of bytes, one for each rank:
-/// start(units, numbers, request). `numbers`: counts and displacements of each buffer.
+/// Starts a call with one or two buffers, by start(units, numbers, request). The adjacent parts of a buffer
+/// have these numbers of bytes, one for each rank. `numbers` has the counts and displacements of each buffer.
 template <typename Start>
 stretto_work* by_parts(const stretto_group* group, std::initializer_list<const Size*> buffers,
                        const Start& start) {
@@ -152,8 +154,8 @@ stretto_work* by_parts(const stretto_group* group, std::initializer_list<const S
   });
 }
 
-/// Starts a message between two ranks by start(buffer, MPI_Request*), with host memory in place of device
-/// memory that the library does not take. Returns an MPI error code.
+/// Starts a message between two ranks, by start_with(buffer, MPI_Request*). Host memory takes the place of
+/// device memory that the library does not take. Returns an MPI error code.
 template <typename Start>
 int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
                   void* request_of_work, const Start& start_with) {

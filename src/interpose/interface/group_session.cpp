@@ -25,27 +25,29 @@
 namespace stretto {
 namespace {
 
-/// Of this thread. Never freed: there are few different ones, and a thread may ask when others end.
+/// The last error of this thread. Error texts are never freed: there are few different ones, and a thread may
+/// ask for its text when others end.
 thread_local const char* last_error = "";
 
 std::atomic<bool> has_lost_work{false};
 
-/// At the end, in addition to the time that the framework gives: works that nobody waits for any more go
-/// on by themselves.
+/// The longest wait at the end, in addition to the time that the framework gives. It is for works that nobody
+/// waits for any more, which go on by themselves.
 constexpr double longest_end = 1;  // s
 
 SpinLock left_lock;
 constinit Immortal<std::vector<MPI_Comm>> left_communicators;
 
-/// Finds a function of MPI as the program would call it, so that Stretto, where it is preloaded, and
-/// tools see the call.
+/// Finds a function of MPI as the program would call it, so that tools, and Stretto if it is preloaded, see
+/// the call.
 template <typename Function>
 Function* find_entry(const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);
   return reinterpret_cast<Function*>(found != nullptr ? found : mpi_symbol(name));
 }
 
-/// `process`: the process that initialized MPI. Its children end silently.
+/// Ends MPI at the end of the process. `process` is the process that initialized MPI. Its children end
+/// silently.
 void end_mpi(int status, void* process) {
   if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
   int is_finalized = 0;

@@ -13,7 +13,7 @@
 namespace stretto {
 namespace {
 
-/// Sets the request to null if it has ended. Returns an MPI error code.
+/// Tests a request, and sets it to null if it has ended. Returns an MPI error code.
 int test(MPI_Request& request, int& source) {
   OwnStatus status;
   if (Pending* pending = find_pending(request)) {

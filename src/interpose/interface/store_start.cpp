@@ -25,7 +25,7 @@
 namespace stretto {
 namespace {
 
-/// Thrown with one line.
+/// An exception with one line of text.
 struct StartError {
   std::string line;
 };
@@ -38,7 +38,7 @@ class Store {
     if (store_.set(store_.of, key.c_str(), value.data(), value.size()) < 0)
       throw StartError{"the store did not take " + key};
   }
-  /// Waits for it.
+  /// Waits for the value of a key.
   void get(const std::string& key, std::span<std::byte> value) const {
     const long bytes = store_.get(store_.of, key.c_str(), value.data(), value.size());
     if (bytes != static_cast<long>(value.size()))
@@ -55,7 +55,8 @@ std::span<std::byte> bytes_of(Value& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/// Of a name with commas between its parts, as gloo takes it, the first that is there counts.
+/// Returns the interfaces that the user has named. There may be commas between several names, as gloo takes
+/// them; the first interface that exists counts.
 std::string named_interfaces() {
   const std::string own = environment("STRETTO_INTERFACE");
   return own.empty() ? environment("GLOO_SOCKET_IFNAME") : own;
@@ -65,8 +66,8 @@ std::string address_key(int rank) {
   return "stretto/address/" + std::to_string(rank);
 }
 
-/// Rank 0 makes the secret of the job. Each rank learns from the store where its parent listens, and no more:
-/// the parent learns from its children where they do.
+/// Makes the endpoint of this rank. Rank 0 makes the secret of the job. From the store, each rank learns only
+/// the address of its parent. The parent learns the addresses of its children from them.
 std::unique_ptr<Endpoint> meet(int rank, int ranks, const Store& store, const std::string& host) {
   std::string error;
   std::optional<Address> own = find_own_address(named_interfaces(), host, error);
@@ -94,8 +95,9 @@ std::mutex& beginning() {
   return mutex;
 }
 
-/// A rank that ends regularly takes leave, though nobody has ended the job. One that ends since the job has
-/// failed lets the reason leave. One that fails by itself does neither: the others see that.
+/// Leaves the job at the end of the process. A rank that ends regularly takes leave, even if nobody has ended
+/// the job. A rank that ends because the job has failed passes the reason on before. A rank that fails by
+/// itself does neither, and the others notice that.
 void leave_at_exit(int status, void* process) {
   if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
   constexpr double longest = 5;  // s
@@ -103,7 +105,7 @@ void leave_at_exit(int status, void* process) {
   if (network != nullptr && (status == 0 || network->failure() != nullptr)) network->leave(longest);
 }
 
-/// In each process that has a job.
+/// Makes each process that has a job call leave_at_exit() at its end.
 void leave_when_process_ends() {
   static pid_t leaving = 0;
   if (std::exchange(leaving, getpid()) != getpid())

@@ -21,12 +21,12 @@ namespace stretto {
 /// The learner of a kind of calls.
 struct KindLearner {
   Learner learner;
-  /// In force while the learner says nothing else, in place of the choice by the table and the rule.
+  /// The spec in force while the learner names no other. It replaces the choice by the table and the rule.
   std::optional<Spec> known = std::nullopt;
 };
 
-/// What is learned on one communicator (STRETTO_ONLINE). It needs no lock: one thread at a time begins
-/// collectives of a communicator, and a blocking one ends before the next begins.
+/// The learners and races of one communicator (STRETTO_ONLINE). They need no lock: one thread at a time
+/// begins collectives of a communicator, and a blocking one ends before the next begins.
 class Learners {
  public:
   Learners() = default;
@@ -41,14 +41,14 @@ class Learners {
     const auto found = learners_.find(kind);
     return found == learners_.end() ? nullptr : &found->second;
   }
-  /// Adds a learner, what make() returns, and returns it; nullptr if there is no room for another one.
+  /// Adds the learner that make() returns, and returns it; nullptr if there is no room for another one.
   template <typename Make>
   KindLearner* add(const CallTraits& kind, const Make& make) {
     return learners_.size() == most_learners ? nullptr : &learners_.emplace(kind, make()).first->second;
   }
 
-  /// Returns the race of non-blocking calls of a kind. If there is none, it takes what make() returns; if
-  /// there is no room for another one, the result is nullptr.
+  /// Returns the race of non-blocking calls of a kind. If there is none, adds the one that make() returns.
+  /// Returns nullptr if there is no room for another one.
   template <typename Make>
   std::shared_ptr<BackgroundRace> find_or_add_race(const CallTraits& kind, const Make& make) {
     const auto found = races_.find(kind);
@@ -56,19 +56,19 @@ class Learners {
     return races_.size() == most_learners ? nullptr : races_.emplace(kind, make()).first->second;
   }
   [[nodiscard]] const std::map<CallTraits, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
-  /// The network has changed: the next calls are compared anew.
+  /// Drops the races, because the network has changed. The next calls are compared anew.
   void forget_races();
   /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks,
   /// they try again after twice as many blocking calls.
   bool wants_agreement_on_races();
-  /// A race has been measured, or has been decided (Session::due_races).
+  /// To be called when a race has been measured, and when it has been decided (Session::due_races).
   void note_due_race();
   void forget_due_race();
 
-  /// Counts a call that is too short to be learned from at once. Returns how many there were.
+  /// Counts a call that is too short to be learned from at once. Returns the number of such calls so far.
   std::uint64_t count_short_call() { return ++short_calls_; }
 
-  /// Returns the race of calls of so many bytes, rounded down to a power of two.
+  /// Returns the race of calls that have as many bytes as this one, rounded down to a power of two.
   Race& short_race(const CallTraits& traits) {
     return short_races_
         .try_emplace({traits.collective, std::bit_width(traits.bytes)}, policies::short_calls,
@@ -79,8 +79,7 @@ class Learners {
   /// Returns the race of calls whose lengths only two ranks know.
   LengthRace& length_race(Collective collective) { return length_races_[collective]; }
 
-  /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
-  /// nothing was.
+  /// Returns the spec that was decided for the same calls from another root; `native` if none was.
   [[nodiscard]] Spec decided_for_another_root(const CallTraits& kind) const;
 
  private:

@@ -17,7 +17,7 @@
 
 namespace stretto {
 
-/// A blocking call as the program makes it, but for its buffers. Types and operations are predefined ones,
+/// A blocking call as the program makes it, without its buffers. Types and operations are predefined ones,
 /// whose handles stay valid.
 struct CallKey {
   Collective collective = Collective::allreduce;
@@ -30,8 +30,8 @@ struct CallKey {
   friend bool operator==(const CallKey&, const CallKey&) = default;
 };
 
-/// A short call that is carried out in the same way whenever the program makes it: by a spec, or by the
-/// library while the race says so. No learner has a part in it.
+/// A short call that is carried out in the same way whenever the program makes it: by a spec, or by the MPI
+/// library while the race says so. No learner takes part.
 struct RepeatedCall {
   CallKey key;
   CallTraits traits;
@@ -39,7 +39,7 @@ struct RepeatedCall {
   Race* race = nullptr;  // nullptr: always by the spec
   CallCounter* counter = nullptr;
   std::unique_ptr<DirectExecution> execution = nullptr;  // from the first call by the spec on
-  StreamingRace* streaming = nullptr;                    // the communicator's; nullptr: it is too short
+  StreamingRace* streaming = nullptr;                    // nullptr: the call is too short
   std::uint32_t untimed = 0;                             // calls since one was timed
 };
 
@@ -50,7 +50,7 @@ class RepeatedCalls {
     RepeatedCall* call = place_of(key).get();
     return call != nullptr && call->key == key ? call : nullptr;
   }
-  /// Replaces another one in the same place.
+  /// Adds a call, in place of another one with the same hash.
   void add(RepeatedCall call) {
     std::unique_ptr<RepeatedCall>& place = place_of(call.key);
     place = std::make_unique<RepeatedCall>(std::move(call));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has made a call, and who has not: the watchdogs of all ranks ask each other by UDP. A rank that
-// computes, or is in MPI at any thread level, answers too, since no part of this goes through MPI.
+// Finds out which ranks have made a call, and which have not. The watchdogs of all ranks ask each other by
+// UDP. A rank that computes, or is in MPI at any thread level, answers too, since no question or answer goes
+// through MPI.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace stretto {
 
 struct CallId {
   CommunicatorId communicator;
-  /// Starts at 0.
+  /// The number of the call on its communicator, from 0 on.
   std::uint64_t number = 0;
 
   friend bool operator==(const CallId&, const CallId&) = default;
@@ -38,8 +39,8 @@ class RollCall {
   /// answered yet.
   void ask(const CallId& call, const std::vector<int>& ranks);
 
-  /// Waits for so long, until something arrives, or until wake(). Then answers what has arrived;
-  /// `calls_of` returns how many calls of a communicator this rank has started.
+  /// Waits for `seconds`, until something arrives, or until wake(). Then answers the questions that have
+  /// arrived. calls_of() returns the number of calls of a communicator that this rank has started.
   template <typename CallsOf>
   void serve(double seconds, const CallsOf& calls_of) {
     wait(seconds);
@@ -51,7 +52,7 @@ class RollCall {
   void wake() const;
 
   [[nodiscard]] bool all_have_answered(const CallId& call) const;
-  /// Returns what is known of the ranks that were asked, and forgets it; empty if nothing is.
+  /// Returns the results of asking about a call, as text, and forgets them; empty if no rank was asked.
   std::string conclude(const CallId& call);
 
  private:
@@ -70,7 +71,7 @@ class RollCall {
   };
 
   void wait(double seconds) const;
-  /// Returns the next question. Takes in answers on the way.
+  /// Returns the next question. Handles answers on the way.
   std::optional<Question> receive();
   void answer(const Question& question, std::uint64_t calls) const;
   void send(int rank, std::uint32_t kind, const CallId& call, std::uint64_t calls) const;

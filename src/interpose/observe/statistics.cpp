@@ -29,8 +29,8 @@ struct Count {
   double seconds = 0;
 };
 
-/// Calls that the library carried out as the program made them, by collective and the bit width of the number
-/// of bytes.
+/// The calls that the MPI library carried out as the program made them, by collective and by the bit width of
+/// the number of bytes.
 constexpr std::size_t classes = 65;
 std::array<std::array<CallCounter, classes>, collectives.size()> native_counts;
 
@@ -56,7 +56,7 @@ Count read(const CallCounter& counter) {
   return {counter.calls, counter.bytes, static_cast<double>(counter.nanoseconds) * 1e-9};
 }
 
-/// Returns the rows by collective, size and spec.
+/// Returns the rows in the order of collective, size and spec.
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const Collective collective : collectives) {

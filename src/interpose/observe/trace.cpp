@@ -41,7 +41,7 @@ struct Event {
 struct CallInfo {
   CallTraits traits;
   std::string spec;
-  std::shared_ptr<Communicator> state;  // kept to the end, so that no other one gets its number
+  std::shared_ptr<Communicator> state;  // kept to the end, so that no other communicator gets its number
   std::string numbered;
   Form form;
   std::uint64_t sequence;
@@ -54,19 +54,19 @@ struct CopyInfo {
   std::int64_t began;  // it may have waited for others first
 };
 
-/// How far rank 0's clock was ahead when this rank's clock said `at`.
+/// A comparison of this rank's clock with that of rank 0, made when this rank's clock said `at`.
 struct ClockReading {
   std::int64_t at = 0;
-  std::int64_t ahead = 0;  // of rank 0's clock
+  std::int64_t ahead = 0;  // how far rank 0's clock was ahead
   std::int64_t error = 0;  // half of the round trip
 };
 
-/// Rows of the trace: those of overlapping calls are so far apart that the flights of each, and its copies in
-/// each direction, fit between them.
+/// The distance between the rows of overlapping calls in the trace. The flights of a call, and its copies in
+/// each direction, fit in between.
 constexpr int rows_of_a_call = 1000;
 constexpr int first_row_of_copies = rows_of_a_call - 2;
 static_assert(Pipelining::most_window < first_row_of_copies);
-/// The trace ends here: some 2 GB of text.
+/// The most events of a trace: some 2 GB of text.
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
@@ -148,7 +148,8 @@ std::string name_of_part(const CopiedPart& of) {
   return of.part == CopiedPart::whole ? segment : segment + ", part " + std::to_string(of.part);
 }
 
-/// Returns nanoseconds as microseconds, exactly: an event inside another one must be so in the text.
+/// Returns nanoseconds as microseconds, exactly: an event inside another one must also be inside it in the
+/// text.
 std::string microseconds(std::int64_t nanoseconds) {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
@@ -239,7 +240,8 @@ class Writer {
             << R"(,"dur":)" << microseconds(end - begin) << R"(,"args":)" << arguments.dump() << "}\n";
   }
 
-  /// Clocks drift: between the two readings the difference is interpolated.
+  /// Converts a time of this rank's clock. Clocks drift, so the difference is interpolated between the two
+  /// readings.
   [[nodiscard]] std::int64_t on_clock_of_rank_0(std::int64_t here) const {
     const auto whole = static_cast<double>(last_.at - first_reading.at);
     const double part = whole > 0 ? static_cast<double>(here - first_reading.at) / whole : 0;
@@ -328,7 +330,7 @@ void TracedCall::segment_ends(std::size_t flight) {
        flights_[flight].segment_began, nanoseconds_now()});
 }
 
-/// The round begins when it can: what is before it is a wait.
+/// A round begins when its input has arrived; the time before is a wait.
 void TracedCall::input_arrives(std::size_t flight) {
   const std::int64_t now = nanoseconds_now();
   add({EventKind::wait, row_of(flight), 0, flights_[flight].round_began, now});
@@ -348,7 +350,8 @@ std::size_t TracedCall::copy_begins(CopyDirection direction, const CopiedPart& o
   return copies_.size() - 1;
 }
 
-/// A copy that was begun while an earlier one ran has waited for that one: bars of a row must not overlap.
+/// A copy that was begun while an earlier one ran has waited for that one. Its bar begins only then, because
+/// bars of a row must not overlap.
 void TracedCall::copy_ends(std::size_t copy, std::size_t bytes) {
   const auto& [direction, of, began] = copies_[copy];
   const auto which = static_cast<std::size_t>(direction);

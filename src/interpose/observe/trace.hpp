@@ -16,13 +16,14 @@
 
 namespace stretto {
 
-/// Collective over MPI_COMM_WORLD. Compares the clocks.
+/// Begins the trace, and compares the clocks. Collective over MPI_COMM_WORLD.
 void begin_trace();
-/// The same, and writes the file. Returns one line with the reason if it cannot, or an empty one.
+/// Compares the clocks again, and writes the file. Collective over MPI_COMM_WORLD. If it cannot write,
+/// returns one line with the reason; otherwise an empty one.
 std::string end_trace();
 
-/// One call in the trace, while this lives. Overlapping calls are side by side. The starts of a
-/// persistent collective are numbered separately, since ranks may start several in any order.
+/// A call in the trace, which lasts as long as this object lives. Overlapping calls are side by side. The
+/// starts of a persistent collective are numbered separately, since ranks may start several in any order.
 class TracedCall final : public Observer, public CopyObserver {
  public:
   TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
@@ -61,7 +62,7 @@ class TracedCall final : public Observer, public CopyObserver {
   std::array<std::int64_t, 2> last_copy_ended_{};  // by direction
 };
 
-/// Returns nullptr if nothing is traced.
+/// Begins a call in the trace. Returns nullptr if nothing is traced.
 std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                        const Spec& spec, Form form, std::uint64_t sequence,
                                        std::uint64_t starts_before = 0);

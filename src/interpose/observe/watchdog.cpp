@@ -33,10 +33,10 @@ constinit HelperThread thread;
 constinit Immortal<RollCall> roll_call;
 bool stopping = false;
 constinit Immortal<std::map<Watched*, Entry>> calls;
-/// How many calls of each communicator this rank has started.
+/// The number of calls of each communicator that this rank has started.
 constinit Immortal<std::map<CommunicatorId, std::uint64_t>> begun;
 
-/// All ranks ask all others. On larger communicators only a few ranks ask.
+/// All ranks of a communicator ask all others. On communicators larger than this, only a few ranks ask.
 constexpr std::size_t most_asking_ranks = 1024;
 constexpr int always_asking_ranks = 4;
 
@@ -48,7 +48,7 @@ bool is_overdue(const Entry& entry) {
   return !entry.is_reported && seconds_now() - entry.since >= session.settings.watchdog_seconds;
 }
 
-/// Returns how long a rank may take to answer.
+/// Returns the seconds that a rank may take to answer.
 double answer_timeout() {
   return std::clamp(session.settings.watchdog_seconds / 2, 0.2, 2.0);
 }

@@ -18,8 +18,8 @@ class Watched {
   Watched& operator=(const Watched&) = delete;
   virtual ~Watched() = default;
 
-  /// Writes which call it is, which state it is in, and which ranks it waits for. Returns false if that
-  /// cannot be found out just now.
+  /// Describes in `text` the call, its state, and the ranks that it waits for. Returns false if these cannot
+  /// be found out now.
   virtual bool try_describe(std::string& text) = 0;
   /// The communicator of the call, and the number of the call there.
   [[nodiscard]] virtual const Communicator& communicator() const = 0;

@@ -14,7 +14,7 @@ namespace stretto {
 class CallBuffers {
  public:
   explicit CallBuffers(const Call& of) : call(of) {}
-  /// `borders`: where the block of each rank begins, and the end.
+  /// `borders` has the place where the block of each rank begins, and the end of the last one.
   CallBuffers(const Call& of, std::vector<std::size_t> borders) : call(of), borders_(std::move(borders)) {
     call.borders = borders_;
   }
@@ -22,19 +22,19 @@ class CallBuffers {
   CallBuffers& operator=(const CallBuffers&) = delete;
   virtual ~CallBuffers() = default;
 
-  /// begin() brings the input to where `call` expects it, finish() the result to where the program
+  /// begin() brings the input to where `call` expects it. finish() brings the result to where the program
   /// expects it. Both return an MPI error code.
   int begin() { return is_refused() ? refusal_ : bring_input(); }
   virtual int finish() { return MPI_SUCCESS; }
-  /// The call is an error of the program, which is seen on this rank. `told`: whose handler is told of it;
-  /// null: that of the call's communicator.
+  /// Makes the call fail, because this rank sees an error of the program in it. `told` is the communicator
+  /// whose error handler is called; if it is null, that is the call's communicator.
   void refuse(int error, MPI_Comm told = mpi.comm_null) {
     refusal_ = error;
     told_ = told;
   }
   [[nodiscard]] bool is_refused() const { return refusal_ != MPI_SUCCESS; }
   [[nodiscard]] MPI_Comm told() const { return told_; }
-  /// After an error, MPI may still write to the message's own memory.
+  /// Keeps the message's own memory allocated: after an error, MPI may still write to it.
   virtual void abandon() {}
 
   Call call;

@@ -23,9 +23,9 @@ int complete(Place<MPI_Request> request, Pending& pending, MPI_Status* status);
 /// Starts a persistent collective.
 int start(Pending& pending);
 
-/// The program's array of requests. Some are Stretto's, some the library's, some null. The library gets
-/// its own ones without null requests between them, since MPI_Testall of MPICH 4.0.2 fails with those
-/// among a hundred.
+/// The program's array of requests. Some requests are Stretto's, some the MPI library's, some null. The MPI
+/// library gets its requests without null requests between them, since MPI_Testall of MPICH 4.0.2 fails if
+/// there are null requests among a hundred.
 class RequestList {
  public:
   RequestList(int count, Place<MPI_Request> requests);
@@ -39,11 +39,11 @@ class RequestList {
   std::vector<std::size_t> indices_of_theirs;
 
   [[nodiscard]] int size_of_theirs() const { return static_cast<int>(theirs.size()); }
-  /// Whether all of Stretto's are done.
+  /// Whether all of Stretto's requests are done.
   [[nodiscard]] bool ours_are_done() const;
-  /// Whether any of Stretto's is active.
+  /// Whether any of Stretto's requests is active.
   [[nodiscard]] bool any_of_ours_is_active() const;
-  /// Copies the handles that the library has changed back to the program's array.
+  /// Copies the handles that the MPI library has changed back to the program's array.
   void write_back();
 
  private:

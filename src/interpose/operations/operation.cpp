@@ -29,10 +29,10 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   const std::size_t tags = execution_->tags(message_.call);
   if (tags == 0) return;
   const bool is_persistent = form == Form::persistent;
-  // A persistent collective has reserved tags before, by a number that does not depend on the message.
+  // A persistent collective has already reserved its tags. Their number does not depend on the message.
   const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
   channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
-  // A comparison (STRETTO_CHECK) must meet that of a rank which calls in another form.
+  // A comparison (STRETTO_CHECK) must meet the comparison of a rank that calls in another form.
   has_ticket_ = form != Form::blocking || tags > 1 || traits_.is_own;
   if (has_ticket_) ticket_ = channel_->take(reserved, tags);
 }
@@ -65,8 +65,8 @@ void Operation::note_asked() {
   }
 }
 
-/// Returns whether it has its tags for itself, and the device has done what comes before it. The library's
-/// own calls need no tags.
+/// Returns whether the operation has its tags for itself, and the device has done the work that comes before
+/// it. The MPI library's own calls need no tags.
 bool Operation::may_begin() {
   // The library completes its own calls when a communicator is revoked.
   if (channel_ && state_->is_revoked()) {
@@ -144,12 +144,12 @@ void Operation::begin_copies(Call& call) {
   if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
 }
 
-/// If an error ends the job, that happens before other ranks hear of the error.
+/// Gives up if an error ends the job, so that the job ends before other ranks hear of the error.
 void Operation::look_at_error() {
   if (execution_->error() != MPI_SUCCESS && state_->ends_job_on_error()) execution_->give_up();
 }
 
-/// If a rank has ended before its time, so does the job, unless the library lets programs go on without it.
+/// Ends the job if a rank has ended too early, unless the MPI library lets programs go on without that rank.
 void Operation::look_at_lost_peer() const {
   const int peer = execution_->lost_peer();
   if (peer < 0 || Communicator::library_tolerates_faults()) return;
@@ -181,7 +181,7 @@ bool Operation::progress() {
   try {
     const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
-    // Nobody else looks at what goes back before the end.
+    // Only this call looks at the copies back before the operation ends.
     if (trace_ && staging_.is_staged()) static_cast<void>(staging_.has_ended());
     look_at_lost_peer();
     look_at_length();
@@ -206,7 +206,8 @@ void Operation::finish() {
   look_at_copies();
 }
 
-/// After an error, too, the host buffers are needed until their copies have ended.
+/// Completes the operation once the copies have ended. Until then the host buffers are needed, even after an
+/// error.
 void Operation::look_at_copies() {
   if (staging_.has_ended()) complete();
 }

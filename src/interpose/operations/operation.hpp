@@ -25,7 +25,7 @@
 namespace stretto {
 
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
-/// progress with every operation. None waits for another thread's turn.
+/// progress with every operation. No thread waits for another thread's turn.
 class Operation final : public RequestedCall, public Watched {
  public:
   /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
@@ -37,14 +37,15 @@ class Operation final : public RequestedCall, public Watched {
   /// Delays its start until `other` has ended.
   void begin_after(std::shared_ptr<Operation> other) { after_ = std::move(other); }
 
-  /// Measures for how long the program asks for it: its start, and from the first test or wait to the end.
+  /// Measures the time that the operation costs the program: its start, and the time from the first test or
+  /// wait to the end.
   void measure_for(std::shared_ptr<BackgroundRace> race, std::size_t slot) {
     race_ = std::move(race);
     slot_ = slot;
   }
   void note_asked() override;
 
-  /// To be called in the order of calls; persistent ones in any order. Does not wait.
+  /// To be called in the order of calls; for persistent operations, in any order. Does not wait.
   void start() override;
 
   bool progress() override;
@@ -82,7 +83,7 @@ class Operation final : public RequestedCall, public Watched {
   std::uint64_t starts_ = 0;
   double began_ = 0;
 
-  SpinLock lock_;  // of all below; threads only try it, except for the one that starts the operation
+  SpinLock lock_;  // of all members below; only the thread that starts the operation waits for it
   std::shared_ptr<Channel> channel_;
   Channel::Ticket ticket_;
   bool has_ticket_ = false;
@@ -105,7 +106,7 @@ class Operation final : public RequestedCall, public Watched {
 /// While it lives, a blocking call waits for other ranks before it can begin. The watchdog reports that.
 class AwaitedCall final : public Watched {
  public:
-  /// `comparison` is what the call waits for, if known.
+  /// `comparison` is the operation for which the call waits, if known.
   AwaitedCall(const Communicator& state, const CallTraits& traits, const Spec& spec,
               Operation* comparison = nullptr)
       : state_(state), traits_(traits), spec_(spec), comparison_(comparison) {
@@ -123,18 +124,18 @@ class AwaitedCall final : public Watched {
   Operation* comparison_;
 };
 
-/// Returns the rank of MPI_COMM_WORLD that has its memory at a place of this node's.
+/// Returns the rank of MPI_COMM_WORLD that has its memory at this place of the node's memory.
 int rank_at(int place);
 
-/// Ends the job, since a call waits for a rank of this node that has ended. `place`: of its memory. A job
-/// without MPI fails, and this returns.
+/// Ends the job, because a call waits for a rank of this node that has ended. `place` is the place of that
+/// rank's memory. A job without MPI fails, and the function returns.
 void end_job_without(int place, const std::string& call);
 
-/// Makes a job without MPI fail, since a message is not as long as this rank expects. (With MPI, the call
-/// ends with an error.) `rank`: of MPI_COMM_WORLD, that sent it.
+/// Makes a job without MPI fail, because a message is not as long as this rank expects. (With MPI, the call
+/// ends with an error.) `rank` is the rank of MPI_COMM_WORLD that sent the message.
 void end_job_for(const WrongLength& wrong, int rank, const std::string& call);
 
-/// Returns a description for people.
+/// Returns a description of a call for messages to users.
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
                           std::uint64_t sequence);
 

@@ -8,20 +8,20 @@
 
 namespace stretto {
 
-/// What is behind a request that the program has got from Stretto.
+/// The call behind a request that the program has got from Stretto.
 class RequestedCall : public Outstanding {
  public:
-  /// Of a persistent call.
+  /// Starts a persistent call.
   virtual void start() = 0;
   /// To be called when the program tests or waits for it.
   virtual void note_asked() {}
   /// Returns an MPI error code, once it has ended, after calling the error handler of the program's
   /// communicator unless the library has done so.
   virtual int report_error() const = 0;
-  /// Fills the program's status. It is empty, except for its MPI_ERROR.
+  /// Fills the program's status, which is empty before, except for its MPI_ERROR.
   virtual void set_status(MPI_Status* /*status*/) const {}
-  /// Writes the state it is in and which ranks it waits for. Returns false if it has ended, or another thread
-  /// is just advancing it.
+  /// Describes in `text` the call's state and the ranks that it waits for. Returns false if the call has
+  /// ended, or another thread is advancing it.
   virtual bool try_describe_state(std::string& text) = 0;
 };
 

@@ -93,7 +93,7 @@ void forget_persistent_of_library(MPI_Request request) {
 }
 
 void free_requests() {
-  // Requests that the program has not freed are its own leak, but they hold tags and memory. Those are
+  // Requests that the program has not freed are its own leak, but they hold tags and memory. These are
   // released after the lock.
   std::unordered_map<MPI_Request, Pending> forgotten;
   const std::lock_guard guard(lock);

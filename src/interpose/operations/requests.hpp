@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// What is behind one of Stretto's requests.
+/// The data behind one of Stretto's requests.
 struct Pending {
   MPI_Request request{};
   std::shared_ptr<RequestedCall> call;  // nullptr: the request is free to be used again
@@ -30,16 +30,16 @@ MPI_Request make_request(std::shared_ptr<RequestedCall> call, bool is_persistent
 /// Whether there are any requests. Takes a few nanoseconds.
 bool has_requests();
 
-/// Returns what is behind a request, or nullptr if it is not Stretto's. The program uses a request in one
-/// thread at a time, so the result belongs to that thread.
+/// Returns the data behind a request, or nullptr if the request is not Stretto's. The program uses a request
+/// in one thread at a time, so the result belongs to that thread.
 Pending* find_pending(MPI_Request request);
 
 /// Releases a request. Its handle will be used again. A call in flight goes on.
 void forget_request(Pending& pending);
 
-/// For persistent collectives of the library. MPICH 4.0.2 completes these in MPI_Wait and MPI_Waitall
-/// only (its MPI_Test functions hang or fail). So there the library must wait for them, while the helper
-/// thread makes progress.
+/// These functions keep track of persistent collectives of the MPI library. MPICH 4.0.2 completes them in
+/// MPI_Wait and MPI_Waitall only (its MPI_Test functions hang or fail). So MPICH itself must wait for them,
+/// while the helper thread makes progress.
 void note_persistent_of_library(MPI_Request request);
 bool must_library_wait_for(MPI_Request request);
 void forget_persistent_of_library(MPI_Request request);

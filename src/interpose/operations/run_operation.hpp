@@ -16,16 +16,16 @@
 
 namespace stretto {
 
-/// Waits until the ranks have agreed on tags for a call. The watchdog sees the call meanwhile. Returns
-/// false if there are no tags: from this call on, the library handles the communicator on all ranks.
+/// Waits until the ranks have agreed on tags for a call. The watchdog sees the call meanwhile. Returns false
+/// if there are no tags: from this call on, the MPI library handles the communicator on all ranks.
 bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
                       const Spec& spec);
 
 /// Calls the error handler of the program's communicator. Returns the error.
 int report(MPI_Comm comm, int error);
 
-/// Returns work(). If it throws, the exception is told, and its error reported to the handler of `comm` and
-/// returned.
+/// Returns work(). If that throws, writes what failed (unless memory ran out), reports an error to the
+/// handler of `comm`, and returns that error.
 template <typename Work>
 std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
   try {
@@ -38,7 +38,7 @@ std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
   }
 }
 
-/// Advances a call, and all that is outstanding, until it has ended.
+/// Advances a call, and all outstanding ones, until the call has ended.
 void wait_for(Outstanding& call);
 
 /// Starts an operation and waits until it has ended. Returns its error code, already reported.
@@ -57,11 +57,11 @@ struct ProgramHandles {
   MPI_Datatype datatype{};
   MPI_Datatype other_datatype{};
   MPI_Op op{};  // null if it is predefined
-  /// Those of MPI_Alltoallw.
+  /// The datatypes of MPI_Alltoallw.
   std::span<const MPI_Datatype> more_datatypes = {};
 };
 
-/// An operation together with its message, for as long as anybody refers to it.
+/// An operation together with its message. Both live as long as anything refers to them.
 template <typename ItsMessage>
 struct OperationWithMessage {
   template <typename MakeMessage>

@@ -50,7 +50,7 @@ bool is_on_device(const TouchedBytes& touched) {
 /// One buffer in device memory, and its copy in host memory.
 class StagedBuffer {
  public:
-  /// `is_read`: what it holds reaches the library. `is_written`: what the library writes goes back.
+  /// `is_read`: the library gets a copy of its contents. `is_written`: the library's output is copied back.
   StagedBuffer(const TouchedBytes& touched, bool is_read, bool is_written)
       : is_staged_(is_on_device(touched)), is_read_(is_read), is_written_(is_written) {
     if (!is_staged_) return;
@@ -62,20 +62,20 @@ class StagedBuffer {
 
   StagedBuffer(const StagedBuffer&) = delete;
   StagedBuffer& operator=(const StagedBuffer&) = delete;
-  /// The program may free its memory after an error: no copy may be under way then.
+  /// Waits for copies that are under way, because the program may free its memory after an error.
   ~StagedBuffer() {
     while (!is_abandoned_ && !has_ended()) sched_yield();
   }
 
-  /// Finds its place in host memory. It stays the same as often as it is fetched. Throws std::bad_alloc, and
-  /// std::runtime_error if the driver cannot await what the device should do before.
+  /// Finds its place in host memory. All calls of fetch() use the same place. Throws std::bad_alloc, and
+  /// std::runtime_error if the driver cannot wait for the device's earlier work.
   void place() {
     if (!is_staged_) return;
     Call call = note();
     library_gets_ = find_place(call, true);
   }
-  /// Begins to copy what the library reads, when the device has done what the program has asked it to. Throws
-  /// as place() does.
+  /// Waits until the device has done the work that the program has given it, and begins to copy the library's
+  /// input. Throws as place() does.
   void fetch() {
     if (!is_staged_) return;
     Call call = note();
@@ -88,16 +88,16 @@ class StagedBuffer {
           "has "
           "failed in the MPI library");
   }
-  /// Waits until that is there.
+  /// Waits until the library's input has arrived.
   void wait_for_input() {
     wait_until([&] { return !is_staged_ || staging_.arrived() > 0; });
   }
-  /// Returns what the library gets in its place; nullptr: it gets the program's buffer.
+  /// Returns the buffer that the library gets in its place; nullptr: it gets the program's buffer.
   [[nodiscard]] void* library_gets() const { return library_gets_; }
 
-  /// The library has written no more than that, from the first byte on.
+  /// Limits the copy back to the first `bytes` bytes, because the library has written no more.
   void shorten(std::size_t bytes) { written_.emplace({Range{0, bytes}}); }
-  /// Begins to copy what the library has written.
+  /// Begins to copy the library's output back.
   void put_back() {
     if (!is_written_) return;
     if (written_) {
@@ -106,21 +106,21 @@ class StagedBuffer {
       staging_.finish();
     }
   }
-  /// Whether that has ended. Does not wait.
+  /// Whether all copies have ended. Does not wait.
   bool has_ended() { return !is_staged_ || staging_.has_ended(); }
-  /// The library may still use the copy.
+  /// Keeps the copy, because the library may still use it.
   void abandon() {
     is_abandoned_ = true;
     staging_.abandon();
   }
-  /// Returns what failed, for people; an empty text if nothing did.
+  /// Returns a description of the failure; an empty text if nothing failed.
   [[nodiscard]] std::string error() const {
     return is_staged_ && staging_.has_failed() ? staging_.describe_error() : "";
   }
 
  private:
   Call note() {
-    // What is read and written is a call in place.
+    // A buffer that is both read and written makes a call in place.
     Call call;
     call.element = byte_element();
     call.count = bytes_;
@@ -132,7 +132,7 @@ class StagedBuffer {
     staging_.note(call);
     return call;
   }
-  /// By segments, which nobody asks for, nothing is copied yet.
+  /// With `by_segments`, nothing is copied yet, because no segment is ever asked for.
   void* find_place(Call& call, bool by_segments) {
     staging_.stage(call, by_segments);
     const void* host = is_written_ ? call.output : call.input;
@@ -142,9 +142,9 @@ class StagedBuffer {
   DeviceStaging staging_;
   std::byte* users_ = nullptr;
   std::size_t bytes_ = 0;
-  std::ptrdiff_t first_ = 0;  // bytes from the buffer's address to there
+  std::ptrdiff_t first_ = 0;  // bytes from the buffer's address to `users_`
   void* library_gets_ = nullptr;
-  std::optional<std::vector<Range>> written_;  // nothing: all of it
+  std::optional<std::vector<Range>> written_;  // empty: all of it
   bool is_staged_;
   bool is_read_;
   bool is_written_;
@@ -168,12 +168,12 @@ class StagedLibraryCall final : public RequestedCall {
     mpi.Request_free(&request_);
   }
 
-  /// Of a call that the library will start again and again.
+  /// Finds the places of the buffers of a persistent call, which the library will start again and again.
   void place() {
     input_.place();
     output_.place();
   }
-  /// Waits until the library has all that it reads.
+  /// Copies all that the library reads, and waits until it has arrived.
   void fetch() {
     input_.fetch();
     output_.fetch();
@@ -184,14 +184,15 @@ class StagedLibraryCall final : public RequestedCall {
   [[nodiscard]] StagedBuffer& input() { return input_; }
   [[nodiscard]] StagedBuffer& output() { return output_; }
 
-  /// The library has started it. mpi.request_null: it has carried it out.
+  /// Follows a call that the library has started. If `request` is mpi.request_null, the library has carried
+  /// the call out.
   void follow(MPI_Request request) {
     request_ = request;
     note_start();
     if (request_ == mpi.request_null) put_back();
   }
 
-  /// The library has made a persistent request for it.
+  /// Keeps the persistent request that the library has made for the call.
   void keep(MPI_Request request) {
     request_ = request;
     is_persistent_ = true;
@@ -217,7 +218,7 @@ class StagedLibraryCall final : public RequestedCall {
     error_ = own_error_ = MPI_SUCCESS;
     try {
       fetch();
-      // As where the call is made, others wait for this rank.
+      // As in stage_for_library(), a rank without its input does not start, and the others wait for it.
       if (complain_of_failure()) own_error_ = mpi.err_other;
     } catch (const std::bad_alloc&) {
       own_error_ = mpi.err_no_mem;
@@ -235,7 +236,7 @@ class StagedLibraryCall final : public RequestedCall {
     if (!guard.owns_lock() || ended()) return false;
     if (!is_copying_back_) {
       int done = 0;
-      // There a test of the program waits: the library's own would never end.
+      // With such a library, the program's test waits: the library's own test would never succeed.
       if (library_must_wait_) {
         if (!is_awaited_.load(std::memory_order_relaxed)) return false;
         error_ = mpi.Waitall(1, &request_, status_);
@@ -294,8 +295,8 @@ class StagedLibraryCall final : public RequestedCall {
   StagedBuffer output_;
   bool is_message_;
   std::size_t bytes_;
-  std::shared_ptr<Communicator> state_;  // nullptr: not known
-  SpinLock lock_;                        // of all below
+  std::shared_ptr<Communicator> state_;  // nullptr: unknown
+  SpinLock lock_;                        // of all members below
   MPI_Request request_{};
   OwnStatus status_;
   bool is_persistent_ = false;
@@ -303,7 +304,7 @@ class StagedLibraryCall final : public RequestedCall {
   std::atomic<bool> is_awaited_{false};  // by the program, since it was started
   bool is_copying_back_ = false;
   int error_ = MPI_SUCCESS;
-  int own_error_ = MPI_SUCCESS;  // that the library has not reported
+  int own_error_ = MPI_SUCCESS;  // an error that the library has not reported
 };
 
 }  // namespace
@@ -320,7 +321,7 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Form form, P
     } else {
       staged->fetch();
     }
-    // Without what it should send, this rank does not make the call: others would get a wrong result.
+    // Without its input, this rank does not make the call: the others would get a wrong result.
     if (staged->complain_of_failure()) return report(comm, mpi.err_other);
     const int error = call(staged->input().library_gets(), staged->output().library_gets());
     if (error != MPI_SUCCESS) {

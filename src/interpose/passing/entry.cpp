@@ -18,8 +18,8 @@
 namespace stretto {
 
 bool lacks_large_counts() {
-  // The linker asks for each function, but libraries come seldom: the number of changes, and the answer
-  // below.
+  // The linker asks for each function, but libraries are rarely loaded. So the number of loads and unloads is
+  // kept, with the answer in the bit below.
   static std::atomic<unsigned long long> known{0};
   struct Seen {
     unsigned long long changes = 0;
@@ -35,7 +35,7 @@ bool lacks_large_counts() {
         if (all.is_known) return 1;
         const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
         if (!path.substr(path.rfind('/') + 1).starts_with("libmpi")) return 0;
-        // Behind the link, the file's name has the version.
+        // The name of the file behind the link has the version.
         std::array<char, PATH_MAX> real{};
         const std::string_view file = realpath(info->dlpi_name, real.data()) == nullptr ? path : real.data();
         const std::string_view name = file.substr(file.rfind('/') + 1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a function of MPI is interposed, and where its calls go on to.
+// Interposes functions of MPI, and finds the functions to which their calls go on.
 //
-// A program reaches MPI_X here first. Calls that Stretto leaves alone go on to the next object that
+// A program's call of MPI_X gets here first. Calls that Stretto leaves alone go on to the next object that
 // defines MPI_X, so that other tools in the process (profilers) still see them. PMPI_X is interposed too,
-// because Open MPI's Fortran layers and tools that stand before Stretto call it. It goes on to the MPI
-// library. A tool behind Stretto also calls PMPI_X, with a call that Stretto has already handled: that one
-// is let through.
+// because Open MPI's Fortran layers and tools that come before Stretto call it. Its calls go on to the MPI
+// library. A tool behind Stretto also calls PMPI_X, with a call that Stretto has already handled. Stretto
+// lets such a call through.
 #pragma once
 
 #include <atomic>
@@ -27,20 +27,22 @@ bool is_of_library(void* function, const char* symbol);
 /// as the names of libraries tell. The linker calls this function while it binds symbols, so the function
 /// must not make the linker load anything.
 bool lacks_large_counts();
-/// A function that may be missing for what is loaded after the start of the process (late_functions.cpp).
+/// A function that may be missing for objects that are loaded after the start of the process
+/// (late_functions.cpp).
 struct LateFunction {
   void* function;
   void* find;  // returns the function, or nullptr
 };
-/// For a function that the library lacks. Reports the MPI error code for that and returns it.
+/// Reports that the MPI library lacks a function, and returns the MPI error code for that.
 int refuse_missing(const char* symbol);
-/// For more elements than the library's function takes. Reports that to the handler of the communicator.
+/// Reports to the handler of the communicator that a call has more elements than the library's function
+/// takes, and returns the MPI error code for that.
 int refuse_count(RawComm comm);
 
 /// Reports the MPI error code for lack of memory and returns it.
 int report_no_memory();
-/// Returns work(). No exception of Stretto's leaves a function of MPI: programs in C and Fortran know none.
-/// (A function of the program that MPI calls may throw others, which pass.)
+/// Returns work(). No exception of Stretto leaves a function of MPI, because programs in C and Fortran have
+/// none. (A function of the program that MPI calls may throw others. They pass.)
 template <typename Work>
 int without_exceptions(const Work& work) {
   try {
@@ -64,10 +66,10 @@ template <typename T>
 using Narrowed = std::conditional_t<std::is_same_v<T, RawCount>, int,
                                     std::conditional_t<std::is_same_v<T, const RawCount*>, const int*, T>>;
 
-/// What the names of functions of a job without MPI begin with.
+/// The prefix of the names of functions in a job without MPI.
 constexpr std::string_view own_prefix = "own:";
 
-/// Where calls of one function go on to.
+/// The function to which calls of an interposed function go on.
 template <typename Function>
 class Next;
 template <typename... Arguments>
@@ -89,13 +91,13 @@ class Next<int(Arguments...)> {
   }
 
   [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
-  /// The function that gets them; nullptr if there is none.
+  /// Returns the function that gets the calls; nullptr if there is none.
   [[nodiscard]] const void* address() const { return reinterpret_cast<const void*>(function_); }
   /// Whether calls go on to a tool.
   [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
   [[nodiscard]] bool was_handled() const { return is_pmpi_ && passing_on > 0; }
-  /// Whether a call is Stretto's concern: it serves this process, MPI is initialized, and it has not seen the
-  /// call before. Elsewhere everything is passed on unread.
+  /// Whether a call is Stretto's concern: Stretto serves this process, MPI is initialized, and Stretto has
+  /// not seen the call before. All other calls are passed on unread.
   [[nodiscard]] bool concerns_stretto() const {
     return serves_->load(std::memory_order_acquire) && !was_handled();
   }
@@ -114,8 +116,8 @@ class Next<int(Arguments...)> {
   /// Every function with counts that Stretto takes over has a communicator.
   static constexpr bool has_comm = (std::is_same_v<Arguments, RawComm> || ...);
 
-  /// Large-count forms that the library lacks (MPICH 3) are served by the forms with int. A program
-  /// that checks at run time which functions exist (mpi4py's wheel) finds Stretto's.
+  /// Serves large-count forms that the library lacks (MPICH 3) by the forms with int. A program that checks
+  /// at run time which functions exist (mpi4py's wheel) finds Stretto's.
   int call_narrowed(Arguments... arguments) const {
     if (!(fits(arguments) && ...)) return refuse_count(std::get<RawComm>(std::tuple(arguments...)));
     return narrowed_(narrow(arguments)...);
@@ -150,10 +152,10 @@ class Next<int(Arguments...)> {
 /// Removes the parentheses around an argument.
 #define STRETTO_LIST(...) __VA_ARGS__
 
-// Defines the function that the linker sees as `symbol`. It takes raw handles, so its C++ name differs
-// from the one that MPI's header declares. `parameters` are in parentheses. The body may use `next`. It runs
-// in processes that Stretto does not serve, too, and before MPI_Init: all but the functions that begin a
-// session are made by STRETTO_TAKE_OVER.
+// Defines the function that the linker sees as `symbol`. It takes raw handles, so its C++ name differs from
+// the one that MPI's header declares. `parameters` are in parentheses. The body may use `next`. The body also
+// runs in processes that Stretto does not serve, and before MPI_Init. So most functions are made by
+// STRETTO_TAKE_OVER instead.
 #define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \
   extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
   int entry_##symbol parameters {                                                                   \
@@ -161,8 +163,9 @@ class Next<int(Arguments...)> {
     return ::stretto::without_exceptions([&]() -> int { __VA_ARGS__ });                             \
   }
 
-// The same for a function with large counts, which Open MPI 4 and 5 lack. A library that is opened late may
-// refer to it weakly, to see whether it is there (mpi4py's wheel does), and must then not find it here.
+// Defines a function with large counts likewise. Open MPI 4 and 5 lack these functions. A library that is
+// opened late may refer to one weakly, to see whether it exists (mpi4py's wheel does). It must then not find
+// Stretto's.
 #define STRETTO_DEFINE_c(symbol, otherwise, narrowed, parameters, ...)                                \
   STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, __VA_ARGS__)                                \
   static int(*late_##symbol()) parameters {                                                           \
@@ -171,8 +174,8 @@ class Next<int(Arguments...)> {
   __attribute__((section("stretto_late"), used)) static ::stretto::LateFunction late_record_##symbol{ \
       reinterpret_cast<void*>(&entry_##symbol), reinterpret_cast<void*>(&late_##symbol)};
 
-/// The same for a function of MPI and its PMPI form. The body only gets calls that are Stretto's concern:
-/// this is the one place that decides so. `arguments` are those of the function, in parentheses.
+/// Define a function of MPI, and its PMPI form. The body only gets calls that are Stretto's concern: this is
+/// the one place that decides so. `arguments` are those of the function, in parentheses.
 #define STRETTO_SERVE(kind, symbol, parameters, arguments, ...) \
   STRETTO_DEFINE##kind(symbol, nullptr, nullptr, parameters, {  \
     if (!next.concerns_stretto()) return next arguments;        \

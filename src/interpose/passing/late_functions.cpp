@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes functions depend on the process for what is loaded later.
+// Hides functions from libraries that are loaded later if the process's own MPI library lacks them.
 //
 // A weak reference to MPI_Allreduce_c tells mpi4py's wheel whether the MPI library has large counts. It is
 // resolved when the wheel's module is opened, and Stretto, which comes first, must only be found if the
-// library of the process has that function. ELF has a kind of symbol for this: an indirect function (IFUNC),
+// process's MPI library has that function. ELF has a kind of symbol for this: an indirect function (IFUNC),
 // for which the linker calls a function that returns the address. But libraries that are there from the start
 // and bind at once (-z now) refer to Stretto's symbols before Stretto is relocated, and the linker then warns
-// of each indirect one. So these symbols are plain functions until the process has started. Then their
-// entries in this object's table of symbols, in memory, become indirect.
+// about each indirect function. So these symbols are plain functions until the process has started. Then
+// their entries in this object's table of symbols, in memory, become indirect.
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -20,7 +20,8 @@
 
 #include "interpose/passing/entry.hpp"
 
-// The linker makes them: the ends of the section that the records are in, and the beginning of this object.
+// The linker defines these symbols: the ends of the section that has the records, and the beginning of this
+// object.
 #define STRETTO_OF_LINKER(name) __asm__(name) __attribute__((visibility("hidden")))
 extern "C" __attribute__((weak))
 const stretto::LateFunction first_late_function[] STRETTO_OF_LINKER("__start_stretto_late");
@@ -31,7 +32,7 @@ extern "C" const ElfW(Ehdr) elf_header STRETTO_OF_LINKER("__ehdr_start");
 namespace stretto {
 namespace {
 
-/// Returns where this object is in memory.
+/// Returns the address of this object in memory.
 std::uintptr_t base() {
   return reinterpret_cast<std::uintptr_t>(&elf_header);
 }
@@ -46,7 +47,7 @@ std::span<const ElfW(Phdr)> segments() {
   return {reinterpret_cast<const ElfW(Phdr)*>(base() + elf_header.e_phoff), elf_header.e_phnum};
 }
 
-/// Returns how many symbols a table has, by its hash table in GNU's form.
+/// Returns the number of symbols in a table, by its hash table in GNU's form.
 std::size_t count_symbols(const std::uint32_t* table) {
   const std::uint32_t buckets = table[0];
   const std::uint32_t first = table[1];
@@ -58,7 +59,7 @@ std::size_t count_symbols(const std::uint32_t* table) {
   return last + 1;
 }
 
-/// Returns the symbols of this object; none if they are not found, or lie among code.
+/// Returns the symbols of this object; none if they are not found, or are among code.
 std::span<ElfW(Sym)> own_symbols() {
   ElfW(Sym)* symbols = nullptr;
   const std::uint32_t* hashes = nullptr;
@@ -86,7 +87,7 @@ bool protect(std::span<ElfW(Sym)> symbols, int protection) {
   return mprotect(reinterpret_cast<void*>(begin), end - begin, protection) == 0;
 }
 
-/// Runs when all that is there from the start is bound.
+/// Runs when all libraries that are there from the start are bound.
 __attribute__((constructor)) void make_late_functions() {
   std::vector<LateFunction> functions(first_late_function, end_of_late_functions);
   const std::span<ElfW(Sym)> symbols = functions.empty() ? std::span<ElfW(Sym)>() : own_symbols();

@@ -6,8 +6,7 @@
 
 namespace stretto {
 
-/// Base of what is outstanding from its start until it has ended: an operation, as seen by the threads
-/// that advance it.
+/// An operation, as seen by the threads that advance it. It is outstanding from its start until it has ended.
 class Outstanding {
  public:
   Outstanding() = default;
@@ -21,10 +20,10 @@ class Outstanding {
   /// Returns the bytes of its message.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
-  /// Whether the program can have its result.
+  /// Whether it has ended, so that the program can have its result.
   [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
 
-  /// Whether the helper thread has polled it before, since it was started.
+  /// Returns whether the helper thread has polled it since it was started, and notes that it has now.
   bool was_polled_by_helper() { return polled_by_helper_.exchange(true, std::memory_order_relaxed); }
 
  protected:

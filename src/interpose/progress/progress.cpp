@@ -22,15 +22,15 @@ using Operations = std::vector<std::shared_ptr<Outstanding>>;
 
 SpinLock list_lock;
 constinit Immortal<Operations> list;
-/// Memory that polls leave to the next ones.
+/// The lists of earlier polls. Later polls reuse their memory.
 constinit Immortal<std::vector<Operations>> spare_lists;
 constinit Immortal<ProgressCounts> counts;
 
-/// The floating-point settings of the program, as of when it last started an operation or was blocked.
-/// The helper thread takes them on, since the library may reduce in it.
+/// The floating-point settings of the program, as of when it last started an operation or was blocked. The
+/// helper thread adopts them, since the library may reduce in it.
 std::atomic<FloatControl> control_of_program{};
 
-/// Destroys no operation: the thread that ended one still holds it here.
+/// Removes the operations that have ended. It destroys none: the thread that ended one still holds it.
 void remove_ended() {
   const std::lock_guard guard(list_lock);
   std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
@@ -67,7 +67,7 @@ bool make_progress_with(const Eligible& eligible) {
   try {
     now = copy_list();
   } catch (const std::bad_alloc&) {
-    return false;  // who waits tries again: others may give memory back
+    return false;  // a thread that waits tries again: others may give memory back
   }
   bool any = false;
   bool some_ended = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who advances outstanding operations. Every thread that waits in MPI does. A thread may also wait where
-// Stretto cannot advance them (a native collective, MPI_Win_fence, another thread's receive). For that
-// there is a helper thread, which mostly sleeps. With STRETTO_PROGRESS_THREAD=1 it also advances them
-// while the program computes. progress/rules.hpp has the rules.
+// Advances outstanding operations. Every thread that waits in MPI does so. A thread may also wait where
+// Stretto cannot advance them (a native collective, MPI_Win_fence, another thread's receive). For that there
+// is a helper thread, which mostly sleeps. With STRETTO_PROGRESS_THREAD=1 it also advances them while the
+// program computes. progress/rules.hpp has the rules.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace stretto {
 
-/// Starts the helper thread, which sleeps until an operation is outstanding. Returns whether it could: the
-/// system may refuse a thread.
+/// Starts the helper thread, which sleeps until an operation is outstanding. Returns false if the system
+/// refuses a thread.
 bool start_helper();
 
 /// Ends the helper thread, if there is one.
@@ -29,18 +29,18 @@ bool has_outstanding();
 /// happened.
 bool make_progress();
 
-/// The same, for a thread that calls this again and again with pauses in between. The helper thread stays
-/// away while it does. A poll that finds nothing is repeated: what arrives during one MPI_Testsome of
-/// Open MPI is only reported by the next one, which would be a pause later.
+/// Makes progress for a thread that calls this again and again, with pauses in between. The helper thread
+/// stays away meanwhile. A poll that finds nothing is repeated: a message that arrives during one
+/// MPI_Testsome of Open MPI is only reported by the next one, which would be a pause later.
 bool make_progress_in_place_of_helper();
 
 /// Like make_progress(), for a thread that waits for one operation: advances that one first, without a
 /// lock if it is the only one.
 bool make_progress_for(Outstanding& awaited);
 
-/// To be called when the library gets a non-blocking reduction by an operation of the program. The
-/// library may run that operation in any thread that calls MPI, so from now on the helper thread calls
-/// MPI only while a thread of the program is blocked.
+/// From now on, the helper thread calls MPI only while a thread of the program is blocked. To be called when
+/// the MPI library gets a non-blocking reduction by an operation of the program: the library may run that
+/// operation in any thread that calls MPI.
 void guard_program_functions();
 
 /// Waits until no operation is outstanding, then ends the helper thread. No other thread may be in MPI.
@@ -55,8 +55,8 @@ class PollingScope {
   ~PollingScope();
 };
 
-/// While it lives, its thread may be blocked where nobody makes progress. The helper thread does, if any
-/// operation is outstanding at the beginning.
+/// While it lives, its thread may be blocked where it makes no progress. The helper thread makes progress
+/// instead, if any operation is outstanding at the beginning.
 class BlockedScope {
  public:
   BlockedScope();

@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-/// Counts calls of one kind. Thread-safe, and without a lock, since it counts the shortest calls as well.
+/// Counts calls of one kind. It is thread-safe and takes no lock, since it counts the shortest calls as well.
 struct CallCounter {
   std::atomic<std::uint64_t> calls{0};
   std::atomic<std::uint64_t> bytes{0};

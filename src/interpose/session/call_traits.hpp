@@ -10,9 +10,9 @@
 
 namespace stretto {
 
-/// Whether all ranks call in place. It cannot be made of what one rank does alone: MPI asks for MPI_IN_PLACE
-/// "at all processes" of some collectives only. Of the others nothing is known (MPI 4.1, sections 6.9
-/// to 6.11: a rank that gets nothing from MPI_Reduce_scatter need not have a receive buffer).
+/// Whether all ranks call in place. A rank can conclude that from its own call only for the collectives for
+/// which MPI requires MPI_IN_PLACE "at all processes". For the others it is unknown (MPI 4.1, sections 6.9 to
+/// 6.11: a rank that gets nothing from MPI_Reduce_scatter need not have a receive buffer).
 class InPlaceEverywhere {
  public:
   constexpr InPlaceEverywhere() = default;
@@ -28,7 +28,7 @@ class InPlaceEverywhere {
     }
   }
   constexpr operator bool() const { return is_known_; }
-  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on compiler-generated code
   friend constexpr auto operator<=>(const InPlaceEverywhere&, const InPlaceEverywhere&) = default;
 
  private:
@@ -36,39 +36,39 @@ class InPlaceEverywhere {
   bool is_known_ = false;
 };
 
-/// What decides how a call is carried out. The same on all ranks: STRETTO_CHECK compares every field. What
-/// only this rank knows is in the call's Form or its CallBuffers.
+/// The properties of a call that decide how it is carried out. They are the same on all ranks: STRETTO_CHECK
+/// compares every field. Properties that only this rank knows are in the call's Form or its CallBuffers.
 struct CallTraits {
   Collective collective = Collective::allreduce;
   std::size_t bytes = 0;
   int root = 0;
   bool commutative = true;
   InPlaceEverywhere in_place = {};
-  /// Whether Stretto knows the datatype and the operation. If not, only the library can carry the call
+  /// Whether Stretto knows the datatype and the operation. If not, only the MPI library can carry the call
   /// out.
   bool understood = true;
-  /// For STRETTO_CHECK: the bytes of one element (0: unknown) and the number of the operation
-  /// (engine/data/element.hpp).
+  /// The bytes of one element (0: unknown) and the number of the operation (engine/data/element.hpp). Only
+  /// STRETTO_CHECK needs them.
   std::size_t element_bytes = 0;
   int operation = 0;
-  /// Whether it reduces by a function of the program.
+  /// Whether it reduces with a function of the program.
   bool calls_program = false;
-  /// Whether it is a call of Stretto itself, which the program does not know of.
+  /// Whether Stretto itself makes the call, unknown to the program.
   bool is_own = false;
-  /// Of an allgather: whether blocks have different lengths, as all ranks know.
+  /// Whether the blocks of an allgather have different lengths. All ranks know it.
   bool has_unequal_blocks = false;
-  /// Of a reduce-scatter or an allgather: whether one node has most of the bytes
+  /// Whether one node has most of the bytes of a reduce-scatter or an allgather
   /// (CallShape::has_dominant_node).
   bool has_dominant_node = false;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on compiler-generated code
   friend auto operator<=>(const CallTraits&, const CallTraits&) = default;
 };
 
-/// Calls are learnt from by kind: those of up to twice as many bytes are alike. Returns the shortest call of
-/// a kind, which stands for it,
+/// Returns the shortest call of the kind to which `traits` belongs; it represents the kind. Stretto learns by
+/// kind: a kind holds the lengths from a power of two to just below the next one.
 inline CallTraits shortest_of(const CallTraits& traits) {
   return {.collective = traits.collective,
           .bytes = std::bit_floor(traits.bytes),
@@ -78,19 +78,19 @@ inline CallTraits shortest_of(const CallTraits& traits) {
           .has_dominant_node = traits.has_dominant_node};
 }
 
-/// and the longest one: what is chosen for the kind must serve it, too.
+/// Returns the longest call of the kind. The choice for the kind must serve this call, too.
 inline CallTraits longest_of(CallTraits traits) {
   traits.bytes = 2 * std::bit_floor(traits.bytes) - 1;
   return traits;
 }
 
-/// Whether later jobs may use what is learned from a call: what they find does not distinguish operations
-/// that commute, nor equal blocks, from others.
+/// Whether later jobs may use what is learned from a call. The stored results do not say whether the
+/// operation commutes, or whether one node has most of the bytes.
 inline bool may_be_kept(const CallTraits& traits) {
   return traits.commutative && !traits.has_dominant_node;
 }
 
-/// Returns what the rule chooses by.
+/// Returns the properties by which the rule chooses.
 inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Form form, bool shares_memory) {
   return {.collective = traits.collective,
           .bytes = traits.bytes,

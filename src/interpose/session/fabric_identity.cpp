@@ -22,7 +22,7 @@
 namespace stretto {
 namespace {
 
-/// A name without its numbers: the nodes of one cluster, node017 and node018, are alike.
+/// Returns a name with `#` in place of each number: the nodes of one cluster, node017 and node018, are alike.
 std::string without_numbers(std::string_view name) {
   std::string text;
   for (const char letter : name) {
@@ -40,7 +40,7 @@ std::string host_name() {
   return without_numbers(name.data());
 }
 
-/// Empty if the processor does not tell it.
+/// Returns the processor's name; empty if the processor does not report it.
 std::string brand() {
   std::array<unsigned, 12> words{};
 #ifdef __x86_64__
@@ -72,8 +72,8 @@ std::string processor_name() {
   return name + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
 }
 
-/// The variables by which users choose the network of an MPI library, and its algorithms; and whether
-/// messages inside a node, and between nodes, go by the library.
+/// Returns the environment variables by which users choose an MPI library's network and algorithms. Also says
+/// whether the MPI library carries the messages inside a node, and those between nodes.
 std::string network_settings() {
   constexpr std::array<std::string_view, 13> prefixes{
       "OMPI_MCA_pml=", "OMPI_MCA_btl",  "OMPI_MCA_mtl", "OMPI_MCA_coll", "MPIR_CVAR_",
@@ -82,7 +82,7 @@ std::string network_settings() {
   std::vector<std::string_view> found;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    // Hydra sets one to the name of each rank's host.
+    // Hydra sets such a variable to the name of each rank's host.
     if (text.find("HOSTNAME=") != std::string_view::npos) continue;
     if (std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); })) {
       found.push_back(text);

@@ -5,8 +5,8 @@
 
 namespace stretto {
 
-/// Returns by what this process knows again the network that it is on. Every text is one line of valid
-/// letters.
+/// Returns the properties by which later jobs recognize the network of this process. Every text is one line
+/// without control characters.
 FabricIdentity find_identity();
 
 }  // namespace stretto

@@ -14,7 +14,8 @@ namespace {
 /// even the check for something to learn costs too much.
 constexpr std::size_t least_learned = 1024;
 
-/// The rule decides on communicators whose shape is not in the table.
+/// Returns the lower one of `floor` and the table's floor: the rule decides on communicators whose shape is
+/// not in the table.
 std::size_t at_most_of_table(std::size_t floor, Collective collective, Form form) {
   return session.table ? std::min(floor, session.table->native_floor(collective, form)) : floor;
 }
@@ -23,7 +24,8 @@ std::size_t comparison_inside_node(Collective collective, std::size_t choice) {
   if (collective == Collective::barrier) return SIZE_MAX;
   const int sharing = session.shares_memory ? session.topology.max_ppn : 0;
   const std::size_t floor = at_most_of_table(learning_floor(collective, sharing), collective, Form::blocking);
-  // Ranks that know the communicator pass shorter calls of these straight on (is_small), and others do not.
+  // Ranks that know the communicator pass shorter calls of these collectives straight on (is_small). Other
+  // ranks do not.
   return is_reduction(collective) || collective == Collective::bcast ? std::max(floor, choice) : floor;
 }
 
@@ -72,7 +74,7 @@ Floors lowest_floors() {
       lower(lowest.choice.at(i), floors.choice.at(i));
     }
   };
-  // A pair has other floors inside a node than more ranks have.
+  // Inside a node, two ranks have other floors than more ranks have.
   if (session.topology.max_ppn > 1) consider(floors_inside_node(2));
   if (session.topology.nodes > 1) consider(floors_between_nodes());
   return lowest;

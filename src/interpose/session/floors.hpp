@@ -8,13 +8,14 @@
 
 namespace stretto {
 
-/// What is too short for Stretto on communicators of one kind. The same on all ranks.
+/// The lengths below which calls are too short for Stretto, on communicators of one kind. They are the same
+/// on all ranks.
 struct Floors {
   /// [collective] bytes
   using Sizes = std::array<std::size_t, collectives.size()>;
-  /// [form] Table and rule leave shorter calls to the library, and nothing is learned from them.
+  /// [form] Table and rule leave shorter calls to the MPI library, and nothing is learned from them.
   std::array<Sizes, forms.size()> choice{};
-  /// Shorter blocking calls take less time than finding out who is faster in one of them.
+  /// A shorter blocking call takes less time than it takes to find out who is faster in it.
   Sizes comparison{};
 
   [[nodiscard]] std::size_t choice_of(Collective collective, Form form) const {
@@ -25,10 +26,10 @@ struct Floors {
   }
 };
 
-/// The floors of communicators of one node with so many ranks, and of those of several nodes.
+/// Returns the floors of communicators with `ranks` ranks on one node, or of communicators on several nodes.
 Floors floors_inside_node(int ranks);
 Floors floors_between_nodes();
-/// The lowest choice floors of all communicators that this job can have.
+/// Returns the lowest choice floors of all communicators that this job can have.
 Floors lowest_floors();
 
 }  // namespace stretto

@@ -18,19 +18,19 @@
 
 namespace stretto {
 
-/// What a program has set by stretto_force: calls of so many bytes or more take this spec, or the usual
-/// choice.
+/// A setting that a program has made with stretto_force: calls of at least `least_bytes` take this spec, or
+/// the usual choice if there is no spec.
 struct Forced {
   std::optional<Spec> spec;
   std::size_t least_bytes = 0;
 };
 
-/// What Stretto knows between MPI_Init and MPI_Finalize. It is written before `active` is set, and only
+/// The state of Stretto between MPI_Init and MPI_Finalize. It is written before `active` is set, and only
 /// read after that, except for what force() changes.
 struct Session {
   /// Whether Stretto handles any calls.
   std::atomic<bool> active{false};
-  /// Whether calls of MPI are among them: not in a job without MPI.
+  /// Whether it handles MPI calls. In a job without MPI it does not.
   std::atomic<bool> serves_program{false};
   Settings settings;
   /// The first line of the name that the MPI library gives itself.
@@ -38,28 +38,29 @@ struct Session {
   /// The tuning table, if there is one, and its file.
   std::optional<Table> table;
   std::string table_path;
-  /// Who handles non-blocking and persistent calls. The same on all ranks.
+  /// Who handles non-blocking and persistent calls. All ranks have the same value.
   Background background = Background::not_expected;
-  /// Whether Stretto handles them, so that a helper thread may call MPI.
+  /// Whether Stretto handles these calls, so that a helper thread may call MPI.
   bool non_blocking = false;
   int world_rank = 0;
   /// The topology of MPI_COMM_WORLD.
   Topology topology;
   MPI_Group world_group{};
-  /// The memory that this node's ranks share, and where each rank has its own: [rank of MPI_COMM_WORLD] its
-  /// place there, or Neighbours::none. Empty: there is none.
+  /// The memory that this node's ranks share, and the place of each rank's part in it: [rank of
+  /// MPI_COMM_WORLD] its place, or Neighbours::none. The list of places is empty if there is no such memory.
   NodeMemory memory;
   std::vector<int> memory_places;
-  /// Whether the ranks of every node share memory. The same on all ranks.
+  /// Whether the ranks of every node share memory. All ranks have the same value.
   bool shares_memory = false;
-  /// Whether calls inside a node may be carried out without a look at anything but the last one.
+  /// Whether a call inside a node may be carried out as the last such call was, without a look at anything
+  /// else.
   bool may_repeat = false;
-  /// Connections carry messages between nodes of so many bytes or more, at least on some communicators.
+  /// The length in bytes from which connections carry messages between nodes, at least on some communicators.
   std::optional<std::size_t> connections_from;
-  /// The nodes have tried to connect, and do not reach each other.
+  /// Whether the nodes have tried to connect, and do not reach each other.
   bool cannot_connect = false;
   int keyval = 0;
-  /// By form: calls of fewer bytes go to the library on every communicator.
+  /// [form] [collective] Calls of fewer bytes go to the MPI library on every communicator.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};
   std::array<std::atomic<const Forced*>, collectives.size()> forced_by_program{};
 
@@ -68,10 +69,11 @@ struct Session {
 
   /// [collective] Whether something is learned from blocking calls (STRETTO_ONLINE).
   std::array<bool, collectives.size()> learns{};
-  /// Whether calls may be learned from whose lengths only two ranks know.
+  /// Whether Stretto may learn from calls whose lengths only two ranks know.
   bool races_lengths = false;
-  /// Races of non-blocking calls (STRETTO_ONLINE) that are measured and not decided, on all communicators.
-  /// While there are any, no blocking call is too small to be looked at: the ranks may have to agree in it.
+  /// The number of races of non-blocking calls (STRETTO_ONLINE) that are measured and not decided, on all
+  /// communicators. While there are any, Stretto looks at blocking calls of every length: the ranks may have
+  /// to agree in one of them.
   std::atomic<int> due_races{0};
 
   /// Whether something observes all calls, including those that would go straight to the library.
@@ -85,14 +87,16 @@ struct Session {
     return !settings.statistics_file.empty() || settings.summary != Summary::none;
   }
 
-  /// Whether this call is one of them. Barriers are not: where every call is counted, they are the library's.
+  /// Whether this call is counted. Barriers are not: where every call is counted, the MPI library carries
+  /// them out.
   [[nodiscard]] bool counts(const CallTraits& traits) const {
     return counts_calls() && traits.collective != Collective::barrier;
   }
 
-  /// Whether the rule must not leave a call to the library. A job may have none. With STRETTO_CHECK, a
-  /// non-blocking call of the library could not wait for its comparison. Persistent collectives of
-  /// MPICH 4.0.2 never complete in MPI_Test, and give wrong results when started again (MPI_Allgather_init).
+  /// Whether the rule must not leave a call to the MPI library. A job may have no MPI library. With
+  /// STRETTO_CHECK, a non-blocking call of the library could not wait for its comparison. Persistent
+  /// collectives of MPICH 4.0.2 never complete in MPI_Test, and give wrong results when started again
+  /// (MPI_Allgather_init).
   [[nodiscard]] bool must_avoid_library(Form form) const {
     if (!mpi.has_library()) return true;
     if (form == Form::persistent && mpi.is(Interface::mpich)) return non_blocking;
@@ -115,12 +119,13 @@ struct Session {
     return forced_by_program[static_cast<std::size_t>(collective)].load(std::memory_order_acquire);
   }
 
-  /// To be called on all ranks, between the same calls of so many bytes.
+  /// To be called on all ranks, between the same two calls of at least `what.least_bytes` bytes.
   void force(Collective collective, Forced what);
 };
 
 alignas(Session) extern std::byte memory_of_session[sizeof(Session)];
-/// A reference that the compiler sees through. Before make_session(), the memory is zero: not active.
+/// A reference that the compiler sees through. Before make_session(), the memory is zero, so the session is
+/// not active.
 inline Session& session = reinterpret_cast<Session&>(memory_of_session);
 /// To be called when the program begins MPI, which may be before static objects of libraries are made. Does
 /// nothing when called again.
@@ -131,10 +136,10 @@ void make_session();
 
 /// Writes one line to standard error.
 void complain(const std::string& line);
-/// Returns "rank 3", of MPI_COMM_WORLD, for lines that concern this rank alone.
+/// Returns a text such as "rank 3", with the rank in MPI_COMM_WORLD, for lines that concern this rank alone.
 std::string this_rank();
 
-/// The same, but only on rank 0 of MPI_COMM_WORLD, and only once for each line.
+/// Writes a line to standard error on rank 0 of MPI_COMM_WORLD only, and only when the line is new.
 void complain_once_on_rank_0(const std::string& line);
 
 }  // namespace stretto

@@ -139,7 +139,7 @@ class Symbols {
   std::size_t count_ = 0;
 };
 
-/// MPI's own objects refer to all of MPI.
+/// Whether an object belongs to MPI or Stretto. Such objects refer to all of MPI.
 bool is_of_mpi(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   constexpr std::array<std::string_view, 8> stems{"libmpi.",    "libmpi_", "libmpich",   "libmpifort",

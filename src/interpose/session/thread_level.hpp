@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who handles the non-blocking and persistent calls of a process. Stretto needs a helper thread for them,
-// which calls MPI, and so MPI_THREAD_MULTIPLE. If the program asked for a lower level, Stretto asks for
-// that one only if it cannot break anything.
+// Decides who handles the non-blocking and persistent calls of a process. Stretto needs a helper thread for
+// them. That thread calls MPI, so Stretto needs MPI_THREAD_MULTIPLE. If the program asked for a lower level,
+// Stretto asks for MPI_THREAD_MULTIPLE only if that cannot break anything.
 #pragma once
 
 #include <cstdint>
 
 namespace stretto {
 
-/// The largest value of all ranks counts.
+/// Who handles these calls, and why. The largest value of all ranks counts.
 enum class Background : std::uint8_t {
-  own,                // Stretto does
+  own,                // Stretto handles them
   not_expected,       // no object of the process refers to a call in the background
   calls_the_program,  // the program may have MPI call functions of its own, and did not ask for several
                       // threads
@@ -19,9 +19,9 @@ enum class Background : std::uint8_t {
   no_thread,          // the system does not give the helper thread
 };
 
-/// Returns what the symbols of the process and its environment suggest when it initializes MPI at the
-/// level `required`. The level is not raised without need: the library's locks take some 40 ns a message
-/// (Open MPI 4.1).
+/// Returns the value that the process's symbols and environment suggest when it initializes MPI at the level
+/// `required`. The level is not raised without need: the library's locks take some 40 ns a message (Open MPI
+/// 4.1).
 Background plan_background(int required);
 
 /// Returns the final value, once the library has given a level.

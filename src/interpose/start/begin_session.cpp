@@ -65,7 +65,7 @@ std::string shape_text(int nodes, int min_ppn, int max_ppn) {
          (min_ppn == max_ppn ? "" : ",min_ppn=" + std::to_string(min_ppn));
 }
 
-/// A user who names a table expects it to cover the job.
+/// Writes a line if a table that the user has named does not cover the job.
 void remark_on_shape(const Topology& job) {
   if (!session.table || session.settings.table_file.empty() || job.ranks() == 1) return;
   const std::string text = shape_text(job.nodes, job.min_ppn, job.max_ppn);
@@ -82,12 +82,13 @@ void remark_on_launcher(int ranks) {
   if (other && !other->empty()) complain(*other);
 }
 
-/// Returns the limit from this rank's own environment.
+/// Returns the limit of the start in seconds, from this rank's own environment.
 double start_limit() {
   return parse_settings("STRETTO_START_LIMIT=" + environment("STRETTO_START_LIMIT")).start_limit_seconds;
 }
 
-/// What all ranks must have is tried before they tell each other what they have.
+/// Returns the facts of this rank. Resources that all ranks must have are acquired first, so that the facts
+/// say whether this rank has them.
 RankFacts find_own_facts(Background background) {
   if (background == Background::own && !start_helper()) background = Background::no_thread;
   RankFacts own;
@@ -98,13 +99,13 @@ RankFacts find_own_facts(Background background) {
   return own;
 }
 
-/// Frees what find_own_facts() has opened and started, where there will be no session.
+/// Frees what find_own_facts() has opened and started, if there will be no session.
 void give_up() {
   session.memory.close();
   stop_helper();
 }
 
-/// A process may have one job after the other, without MPI.
+/// Clears the state of an earlier job. Without MPI, a process may have one job after the other.
 void forget_earlier_job() {
   session.memory_places.clear();
   session.shares_memory = false;
@@ -115,7 +116,8 @@ void forget_earlier_job() {
   forget_modelled_network();
 }
 
-/// Frees what is Stretto's after the last call of the program, and writes the files of the end.
+/// Ends the session after the last call of the program. Writes the files that are due at the end, and frees
+/// all that is Stretto's.
 void end_session() {
   if (!session.active) return;
   drain_outstanding();
@@ -140,9 +142,9 @@ void end_session() {
   mpi.Group_free(&session.world_group);
 }
 
-/// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, last one first. In the callbacks a
-/// program may use all of MPI. Stretto's attribute is set in MPI_Init, before any of the program's, so it
-/// is deleted last.
+/// Makes MPI_Finalize end the session. MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, the
+/// last one first. In the callbacks, a program may use all of MPI. Stretto's attribute is set in MPI_Init,
+/// before any of the program's, so it is deleted last.
 void end_with_mpi() {
   const auto end = [](RawHandle, int, void*, void*) -> int {
     return without_exceptions([]() -> int {
@@ -164,7 +166,7 @@ void begin_session(Background background, Participation participation) {
   if (const std::string error = load_mpi(); !error.empty()) {
     if (may_be_rank_0()) tell_unserved(error + "; every call goes to the MPI library");
     if (!is_strict()) return;
-    // The launcher ends all ranks with the first one that ends: rank 0 must have written its line by then.
+    // The launcher ends all ranks when the first one ends. Rank 0 must have written its line by then.
     if (!may_be_rank_0()) std::this_thread::sleep_for(std::chrono::seconds(2));
     std::exit(EXIT_FAILURE);
   }

@@ -11,9 +11,9 @@ enum class Participation {
   uncertain,  // in MPI_Init, where some ranks may run without the preload
 };
 
-/// Begins the session, which ends in MPI_Finalize. To be called when MPI_Init has succeeded, with what is
-/// possible on this rank. Collective over MPI_COMM_WORLD: if any rank does not call it, no rank has a
-/// session.
+/// Begins the session, which ends in MPI_Finalize. To be called when MPI_Init has succeeded. `background` is
+/// the value that is possible on this rank. Collective over MPI_COMM_WORLD: if any rank does not call it, no
+/// rank has a session.
 void begin_session(Background background, Participation participation);
 
 }  // namespace stretto

@@ -3,8 +3,8 @@
 
 namespace stretto {
 
-/// Tells the sources that this library was built of (cmake/StrettoBuildMark.cmake): `stretto build` and a
-/// hash. Equal on ranks that understand each other; any change of the sources makes another one.
+/// Identifies the sources from which this library was built (cmake/StrettoBuildMark.cmake): `stretto build`
+/// and a hash. Ranks with equal marks understand each other. Any change of the sources changes the mark.
 extern const char build_mark[];
 
 }  // namespace stretto

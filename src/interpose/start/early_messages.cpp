@@ -8,10 +8,10 @@
 namespace stretto {
 namespace {
 
-/// The tag that Open MPI does not use itself (ompi/mca/coll/base/coll_tags.h begins with -10; -1 is
+/// A tag that Open MPI does not use itself (ompi/mca/coll/base/coll_tags.h begins with -10; -1 is
 /// MPI_ANY_TAG).
 constexpr int negative_tag = -9;
-/// The highest tag that every library has.
+/// The highest tag that every MPI library has.
 constexpr int usual_tag = 32767;
 
 /// Returns whether this build of Open MPI always refuses such a tag.

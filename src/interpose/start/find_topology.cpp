@@ -15,8 +15,8 @@
 namespace stretto {
 namespace {
 
-/// Machines may share a name (localhost). What runs on one machine under several names is several nodes
-/// (containers).
+/// Returns a name that only the ranks of one node have. Machines may share a name (localhost), so the boot's
+/// number is part of it. A machine with several names (containers) counts as several nodes.
 std::string name_of_node() {
   MpiText name{};
   int length = 0;

@@ -7,15 +7,15 @@
 
 namespace stretto {
 
-/// Sets node, socket and NUMA domain of this rank. Asks no other rank: MPI_Comm_split_type and the like
+/// Sets the node, socket and NUMA domain of this rank. Asks no other rank: MPI_Comm_split_type and the like
 /// take long in some libraries if ranks outnumber cores.
 void find_own_place(RankFacts& own);
 
-/// Returns which ranks of MPI_COMM_WORLD share a node, a socket and a NUMA domain: as STRETTO_TOPOLOGY
-/// says, or as the ranks found. The same on all ranks.
+/// Returns the topology of MPI_COMM_WORLD: which ranks share a node, a socket and a NUMA domain. It comes
+/// from STRETTO_TOPOLOGY, or else from the facts of the ranks. All ranks get the same result.
 Topology find_topology(const Settings& settings, const std::vector<RankFacts>& of_rank);
 
-/// Whether the ranks that run under the kernel of this one outnumber their processors, or may.
+/// Whether the ranks that run under the kernel of this one outnumber their processors, or may do so.
 bool outnumber_cores(const std::vector<RankFacts>& of_rank, int rank);
 
 }  // namespace stretto

@@ -29,7 +29,7 @@ constexpr std::array launchers = {
     LauncherVariables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
 };
 
-/// Returns the name of the library, whatever its binary interface.
+/// Returns the name of the MPI library, whatever its binary interface.
 std::string library_of_process() {
   auto* const get = reinterpret_cast<int (*)(char*, int*)>(any_mpi_symbol("PMPI_Get_library_version"));
   std::array<char, 8192> text{};  // the longest text that a library may write (MPICH)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher of this process says of the job in its environment.
+// Reads what the launcher of this process says about the job in its environment.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,17 @@
 
 namespace stretto {
 
-/// Whether this is rank 0 for the launcher: for lines that must be written before MPI can be asked.
+/// Whether this is rank 0 according to the launcher. It is for lines that must be written before MPI can be
+/// asked.
 bool may_be_rank_0();
 
 /// Whether the launcher of an MPI library, or srun, started this process or one above it.
 bool has_launcher();
 
 /// Returns one line if the launcher started more ranks than MPI_COMM_WORLD has. This happens if the
-/// launcher belongs to another MPI library than the program: each rank is then a job of its own. The line
-/// is empty on all ranks but one. Returns nothing if all is well. `ranks`: of MPI_COMM_WORLD.
+/// launcher belongs to another MPI library than the program: each rank is then a job of its own. The line is
+/// empty on all ranks but one. Returns nothing if all is well. `ranks` is the number of ranks of
+/// MPI_COMM_WORLD.
 std::optional<std::string> find_other_launcher(int ranks);
 
 }  // namespace stretto

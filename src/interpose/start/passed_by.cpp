@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where calls look past the preload, and no audit brings them here (src/audit), nothing of Stretto runs but
-// what is here, at the end of the process.
+// Reports that calls have passed by Stretto. If calls look past the preload, and no audit brings them here
+// (src/audit), this file is all of Stretto that runs, at the end of the process.
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,10 +19,10 @@
 namespace stretto {
 namespace {
 
-/// Whether this process was forked and has started no program: it has initialized nothing itself.
+/// Whether this process was forked and has started no program. Such a process has initialized nothing itself.
 bool is_forked() {
   constexpr unsigned long forked_and_no_exec = 0x40;  // PF_FORKNOEXEC of Linux
-  constexpr int words_before_flags = 6;               // behind the name, which ends with the last bracket
+  constexpr int words_before_flags = 6;               // after the name, which ends with the last bracket
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
@@ -33,7 +33,7 @@ bool is_forked() {
   return words >> flags && (flags & forked_and_no_exec) != 0;
 }
 
-/// Returns why no call of MPI came by; empty if none was made, as far as one can tell.
+/// Returns the reason why no MPI call reached Stretto; empty if none was made, as far as one can tell.
 std::string find_reason() {
   const std::string path = find_passed_by();
   if (!path.empty()) {
@@ -49,7 +49,8 @@ std::string find_reason() {
          " came by Stretto: an MPI library is linked into it statically; link it with a shared one";
 }
 
-/// Where Stretto is not preloaded, nobody expects anything. It uses nothing that a destructor may have ended.
+/// Writes the reason, unless Stretto is not preloaded: then nobody expects it to serve. The function uses
+/// nothing that a destructor may have ended.
 __attribute__((destructor)) void tell_of_calls_that_passed_by() {
   if (environment("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
       environment("LD_PRELOAD").find("libstretto") == std::string::npos)

@@ -15,8 +15,8 @@
 namespace stretto {
 namespace {
 
-/// Returns a number that the memory of a rank begins with. Memory of another job, or of another rank, has
-/// another one.
+/// Returns the number with which the memory of a rank begins. The memory of another job, or of another rank,
+/// begins with another number.
 std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
   Hash hash;
   for (const RankFacts& one : of_rank) {
@@ -28,8 +28,8 @@ std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
   return hash.sum();
 }
 
-/// Returns the ranks of this rank's node: those that it finds on its machine, as far as STRETTO_TOPOLOGY
-/// leaves them on one node.
+/// Returns the ranks of this rank's node: those on its machine that STRETTO_TOPOLOGY does not put on another
+/// node.
 std::vector<int> find_neighbours(const std::vector<RankFacts>& of_rank) {
   const auto own = static_cast<std::size_t>(session.world_rank);
   std::vector<int> ranks;
@@ -39,7 +39,8 @@ std::vector<int> find_neighbours(const std::vector<RankFacts>& of_rank) {
   return ranks;
 }
 
-/// Whether the ranks of each node are on one machine, which STRETTO_TOPOLOGY may say of others, too.
+/// Whether the ranks of each node are on one machine. STRETTO_TOPOLOGY may put ranks of several machines on
+/// one node.
 bool nodes_are_machines(const std::vector<RankFacts>& of_rank) {
   std::map<int, std::uint64_t> machine_of;
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
@@ -53,12 +54,12 @@ bool nodes_are_machines(const std::vector<RankFacts>& of_rank) {
 /// The ranks that have failed, as all ranks know them.
 class Failures {
  public:
-  /// Collective. A rank that has failed once stays so.
+  /// Tells all ranks whether this one has failed so far. Collective.
   void tell(bool failed) {
     const int ranks = session.topology.ranks();
     std::vector<int> own(static_cast<std::size_t>(session.topology.nodes), ranks);
     if (failed) own[node()] = session.world_rank;
-    first_.assign(own.size(), 0);  // if the library fails here, all have failed
+    first_.assign(own.size(), 0);  // if the MPI library fails here, all have failed
     mpi.Allreduce(own.data(), first_.data(), static_cast<int>(own.size()), mpi.int_, mpi.min,
                   channel_pool().comm());
   }
@@ -92,7 +93,7 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
     const RankFacts& facts = of_rank[static_cast<std::size_t>(rank)];
     owners.push_back({facts.pid, facts.memory_file, token_of(of_rank, rank)});
   }
-  // Communicators agree on lanes, so these are the same on all nodes.
+  // Communicators agree on lanes, so the lanes are the same on all nodes.
   const RegionShape shape = RegionShape::make(session.topology.max_ppn, store_bytes);
   channel_pool().set_lanes(shape.lanes);
   const bool is_alone = ranks.size() == 1;

@@ -7,12 +7,13 @@
 
 namespace stretto {
 
-/// Opens the file of this rank's memory, for the facts that it tells the others. If that fails, it says so in
-/// share_memory().
+/// Opens the file of this rank's memory, and adds it to the facts for the other ranks. If that fails,
+/// share_memory() reports it.
 void open_shared_memory(RankFacts& own);
 
-/// Makes the memory of this rank and maps that of the others on its node. Collective over MPI_COMM_WORLD. If
-/// it fails on one rank, all of its node go without, one line says why, and MPI carries their messages.
+/// Makes the memory of this rank, and maps that of the other ranks on its node. Collective over
+/// MPI_COMM_WORLD. If it fails on one rank, all ranks of that node go without shared memory. One line says
+/// why, and MPI carries their messages.
 void share_memory(const std::vector<RankFacts>& of_rank);
 
 }  // namespace stretto

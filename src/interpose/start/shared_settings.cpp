@@ -15,7 +15,7 @@
 namespace stretto {
 namespace {
 
-/// append() adds a text to others, take() removes the first one.
+/// append() adds a text to others. take() removes and returns the first one.
 void append(std::string& all, const std::string& text) {
   all += std::to_string(text.size()) + ':' + text;
 }

@@ -3,20 +3,20 @@
 // below it are consecutive. These messages pass over each of its edges:
 //
 //   Hello    both ways, first    "I am here": from now on the other may wait without a limit
-//   Report   up                  what is known of the child and all below it, or which of them are missing
+//   Report   up                  the facts about the child and all below it, or which of them are missing
 //   Verdict  down                whether all are present, and, if so, the facts for all
 //
-// All ranks come to the same verdict, and none waits for ever, because only hellos are waited for with a
-// limit. A rank that has sent a hello always sends a report and a verdict to each neighbour. The verdict
-// is yes only if no report names a missing rank. A rank that misses its parent names it in its own report.
-// So a rank that comes late, when others have given up, learns of it too.
+// All ranks come to the same verdict, and none waits for ever. Only the wait for hellos has a limit, and
+// needs one: a rank that has sent a hello always sends a report and a verdict to each neighbour. The verdict
+// is yes only if no report names a missing rank. A rank that misses its parent names it in its own report. So
+// a rank that comes late, when others have given up, learns of it too.
 //
 // If a rank is missing, its children are cut off. They need to write the line only if nobody above can. A
 // rank that misses a child therefore sends the verdict to all ranks below that child. Of the children of a
 // missing rank, the lowest one tells the others that it writes the line.
 //
-// A rank of another build counts as missing, but it lives, and knows the same of this one: both sides send
-// each other nothing but hellos.
+// A rank of another build counts as missing, but it runs, and it knows that this rank is of another build.
+// The two send each other nothing but hellos.
 #include "interpose/start/start_exchange.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@
 namespace stretto {
 namespace {
 
-/// All that ranks of different builds take from each other, so it never changes.
+/// The only message that ranks of different builds take from each other, so it never changes.
 struct Hello {
   std::uint64_t mark = hash_of(build_mark);
 };
@@ -46,7 +46,7 @@ static_assert(sizeof(Hello) == 8);
 /// The number of missing ranks, and the first of them.
 struct Missing {
   std::int32_t count = 0;
-  std::int32_t of_other_builds = 0;  // as many of them answered
+  std::int32_t of_other_builds = 0;  // the number of those that answered
   std::array<std::int32_t, 8> ranks{};
 
   void add(int rank) {
@@ -173,7 +173,7 @@ class Exchange {
     while (!messages_.try_receive(from, message, bytes)) backoff.wait();
   }
 
-  /// Returns the facts of this rank and those below it, in order. Incomplete if some are missing.
+  /// Returns the facts of this rank and those below it, in order. They are incomplete if ranks are missing.
   std::vector<RankFacts> take_reports(const RankFacts& own) {
     std::vector<RankFacts> known{own};
     for (const int child : place_.children) {
@@ -217,7 +217,8 @@ class Exchange {
     facts.text.assign(reinterpret_cast<const char*>(message.data()) + facts_bytes, verdict.text_bytes);
   }
 
-  /// `parent_lives`: so it, or one above it, has noticed what this rank has.
+  /// Ends the exchange without a session. If `parent_lives`, the parent or a rank above it has noticed, too,
+  /// that ranks are missing.
   void end_without_all(bool parent_lives) {
     const Verdict no;
     for (const int child : cut_off_) {
@@ -237,7 +238,7 @@ class Exchange {
         if (sibling > place_.rank) messages_.send(sibling, &no, sizeof(no));
       }
     }
-    // They may have begun later, and what was sent may need to be tested here too.
+    // The others may have begun later, and sent messages may need to be tested here, too.
     const double until = began_ + limit_ + std::min(limit_, 5.0);
     bool must_speak = !parent_lives;
     Backoff backoff;

@@ -82,13 +82,13 @@ Decision read_decision(const JsonValue& value) {
   return decision;
 }
 
-/// In hundredths. Less is not worth a word.
+/// Adds the part in hundredths; less is not worth mentioning.
 void add_busy(Json& json, double busy) {
   const double hundredths = std::round(busy * 100);
   if (hundredths >= 1) json["busy"] = std::min(hundredths, 100.0) / 100;
 }
 
-/// Whether a figure is known, and can be read again.
+/// Whether a figure is known and can be read back from a file.
 bool is_known(double figure) {
   return figure > 0 && std::isfinite(figure);
 }
@@ -139,15 +139,15 @@ Json json_of(const MeasuredNetwork& measured) {
   return json;
 }
 
-/// Whether something was found on a much busier machine than what is known. A little says nothing: then the
-/// latest counts, since networks change.
+/// Whether a finding comes from a much busier machine than the known one. If the machine was only a little
+/// busier, the latest finding counts, because networks change.
 template <typename Finding>
 bool is_disturbed(const Finding& finding, const Finding& known) {
   constexpr double much = 0.2;
   return finding.busy > known.busy + much;
 }
 
-/// Names what differs first.
+/// Returns a text that names the first difference.
 std::string find_difference(const FabricIdentity& file, const FabricIdentity& job) {
   const auto differs = [](std::string_view what, const std::string& there, const std::string& here) {
     return std::string(what) + " is \"" + shown(there) + "\", not \"" + shown(here) + "\" as in this job";

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A job at its end waits no longer for another one that writes. What it has found may then be lost.
+/// A job that ends waits at most this long for another one that writes. After that, its findings may be lost.
 constexpr std::chrono::seconds longest_wait{1};
 
 std::string folder_in(const char* variable, const std::string& below) {
@@ -33,8 +33,9 @@ std::string folder_in(const char* variable, const std::string& below) {
   return value != nullptr && *value == '/' ? value + below : "";
 }
 
-/// Holds the lock of a file, by a file beside it: the file itself is replaced. Where locks do not work, as on
-/// some network file systems, there is none; then one of two jobs that end at once may lose what it found.
+/// Holds a lock for a file. A second file beside it has the lock, because the file itself is replaced. Where
+/// locks do not work, as on some network file systems, nothing is locked. Then one of two jobs that end at
+/// once may lose its findings.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
@@ -102,7 +103,7 @@ std::string add_to_fabric(const std::string& path, const Fabric& found) {
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) fs::create_directories(folder, failed);
   if (failed) return failed.message();
-  // To open a pipe may take for ever.
+  // Opening a pipe may take for ever.
   const auto kind = fs::status(path, failed).type();
   if (kind != fs::file_type::not_found && kind != fs::file_type::regular) return "is no file";
   const FileLock lock(path);

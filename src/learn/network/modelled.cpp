@@ -18,16 +18,16 @@
 namespace stretto {
 namespace {
 
-/// The lengths of messages, in bytes, into which a pipelined spec may cut: what libraries send eagerly, and
-/// what fast links need.
+/// The lengths of messages, in bytes, into which a pipelined spec may cut: those that MPI libraries send
+/// eagerly, and those that fast links need.
 constexpr std::array<std::size_t, 5> message_sizes{8 * kibibyte, 16 * kibibyte, 32 * kibibyte, 128 * kibibyte,
                                                    512 * kibibyte};
 
 /// Shorter messages fill links equally well, but each takes processor time, which the model does not know.
-/// Over sockets no library makes longer ones wait for an answer.
+/// Without an MPI library, over sockets, longer ones need not wait for an answer either.
 constexpr std::size_t least_message_of_sockets = 64 * kibibyte;
 
-/// Whether a spec cuts calls into messages that are too short.
+/// Whether a spec cuts calls into messages that are too short for sockets.
 bool is_cut_small(const Spec& spec, const Topology& topology) {
   const std::size_t segment = spec.pipelining.segment_bytes;
   if (segment == 0) return false;
@@ -39,15 +39,15 @@ bool goes_by_links(const Recipe& recipe) {
   return !recipe.links.empty() || std::ranges::any_of(recipe.parts, goes_by_links);
 }
 
-/// Shorter messages are not worth trying. Inside a node each has a price that streams of tiny ones do not
-/// show. Between nodes a chain needs short ones, because they fill it sooner, and so do the halves of an
-/// allreduce that goes by links, because a slow link carries them at once.
+/// Returns the length below which messages are not worth trying. Inside a node each message has a cost that
+/// streams of tiny ones do not show. Between nodes a chain needs short messages, because they fill it sooner.
+/// So do the halves of an allreduce that goes by links, because a slow link carries both at once.
 std::size_t least_message(const CallShape& shape, const Recipe& recipe) {
   if (shape.nodes == 1) return 32 * kibibyte;
   return has_root(shape.collective) || goes_by_links(recipe) ? 8 * kibibyte : 16 * kibibyte;
 }
 
-/// What the registry cannot list: the recipe that goes by the links of these nodes.
+/// Returns the recipe that goes by the links of these nodes, which the registry cannot list.
 std::optional<ShortListed> find_recipe_of_links(Collective collective, const Topology& topology,
                                                 const Machine& machine) {
   if (collective != Collective::allreduce || machine.node_rates.empty()) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<ShortListed> find_recipe_of_links(Collective collective, const Top
 /// More than this many segments cost more time to estimate than they gain.
 constexpr std::size_t most_segments = 4096;
 
-/// Larger plans take too long in a running job. Their time is drawn out from two smaller numbers of nodes.
+/// Larger plans take too long in a running job. Their time is extrapolated from two smaller numbers of nodes.
 constexpr std::size_t most_steps = 20'000;
 constexpr int fewest_nodes = 8;
 
@@ -86,10 +86,10 @@ class Estimator {
     if (steps_ <= most_steps) plan_.emplace(recipe_, topology, 0);
   }
 
-  /// The messages into which the schedule cuts a segment.
+  /// The number of messages into which the schedule cuts a segment.
   [[nodiscard]] std::size_t messages() const { return messages_; }
 
-  /// Empty if it cannot be told.
+  /// Returns nothing if the time cannot be estimated.
   std::optional<double> seconds(const Pipelining& pipelining) {
     const WalkedCall call{.collective = shape_.collective, .bytes = shape_.bytes, .pipelining = pipelining};
     if (plan_) return estimate_seconds(*plan_, call, machine_);
@@ -114,7 +114,8 @@ class Estimator {
     smaller_ = std::make_unique<Smaller>(recipe_, fewest_nodes, topology_.max_ppn);
     larger_ = std::make_unique<Smaller>(recipe_, 2 * fewest_nodes, topology_.max_ppn);
   }
-  /// Blocks of ranks keep their length.
+  /// Shortens the message with the number of nodes if there are as many blocks, so that these keep their
+  /// length.
   double seconds_on(const Smaller& smaller, WalkedCall call) const {
     const auto nodes = static_cast<std::size_t>(topology_.nodes);
     if (blocks_ >= nodes) {
@@ -139,13 +140,13 @@ class Estimator {
   std::unique_ptr<Smaller> larger_;
 };
 
-/// Every library sends messages of this length eagerly. Longer ones wait for an answer of the receiver, whose
-/// cost the model knows least: where ranks are late, it is high.
+/// Every MPI library sends messages of this length eagerly. Longer ones wait for an answer of the receiver.
+/// The model predicts the cost of that wait least well: where ranks are late, it is high.
 constexpr std::size_t eager = 32 * kibibyte;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Where the model expects more than this, as a multiple of the best cut's time, another one is not tried.
+/// Another cut is not tried if the model expects more than this multiple of the best cut's time.
 constexpr double worst_cut = 2;
 
 /// The best ways to cut a message for one recipe; `never` if it cannot serve these calls.
@@ -232,23 +233,24 @@ double least_seconds(const CallShape& shape, const Machine& machine) {
   if (shape.nodes < 2) return 0;
   const std::vector<double>& rates = machine.node_rates;
   const bool are_uneven = rates.size() == static_cast<std::size_t>(shape.nodes);
-  // Links of several rates: of which the nodes are, the machine says of the whole cluster only.
+  // If links have several rates, the fastest counts: only for the whole cluster does the machine say which
+  // node has which rate.
   double rate = rates.empty() ? machine.node.bandwidth : std::ranges::max(rates);
-  // These must pass every node's link as a whole.
+  // The messages of these collectives must cross every node's link as a whole.
   const Collective collective = shape.collective;
   const bool are_whole = collective == Collective::allreduce || collective == Collective::bcast ||
                          collective == Collective::reduce;
   if (are_uneven && are_whole) rate = std::ranges::min(rates);
-  // Where cores are the limit, that is what a rank was seen to send.
+  // Where cores are the limit, the rate is what a rank was seen to send.
   if (!(rate > 0) && shape.max_ppn == 1) rate = machine.protocol(Level::network, shape.bytes).bandwidth;
   if (!(rate > 0)) return 0;
-  // In bytes of the call: what crosses the busiest link in one direction.
+  // The bytes that cross the busiest link in one direction, as a multiple of the call's bytes.
   const double others = 1 - 1.0 / shape.nodes;
   double crossing = 0;
   switch (collective) {
     case Collective::allreduce:
-      // A slow link must carry its node's contribution, and all links the least of all
-      // (allreduce/weighted.cpp).
+      // A slow link must carry its node's contribution, and all links together the least that an allreduce
+      // sends (allreduce/weighted.cpp).
       crossing =
           are_uneven
               ? std::max(1.0, 2 * (shape.nodes - 1) * rate / std::accumulate(rates.begin(), rates.end(), 0.0))

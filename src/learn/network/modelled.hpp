@@ -15,24 +15,24 @@
 
 namespace stretto {
 
-/// A spec, and what a call by it takes according to the model.
+/// A spec and the time that a call by it takes, according to the model.
 struct Modelled {
   Spec spec;
   double seconds = 0;
 };
 
-/// Whether an algorithm of Stretto can serve calls of up to so many bytes on these ranks.
+/// Whether the spec's algorithm can serve calls of up to `longest` bytes on these ranks.
 bool serves(const Spec& spec, const Topology& topology, std::size_t longest);
 
-/// Returns up to `most` specs that should be fastest for calls of this shape on this machine: the fastest;
-/// the same algorithm by messages that libraries send eagerly, and uncut, since the model knows least of the
-/// price of a cut; then other algorithms, the fastest first. They come from the registry's short list, those
-/// that `fits` accepts. Takes milliseconds, so that a job can ask for it. Not bound to be the same on all
-/// ranks: the sums are of doubles.
+/// Returns up to `most` specs that should be fastest for calls of this shape on this machine. The fastest
+/// comes first. Its algorithm follows with messages that MPI libraries send eagerly, and uncut, because the
+/// model predicts the cost of a cut least well. Then come other algorithms, the fastest first. All are on the
+/// registry's short list, and `fits` accepts them. Takes milliseconds, so a job can call it. Ranks may get
+/// different results, because sums of doubles decide.
 std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
                                    std::size_t most, const std::function<bool(const Spec&)>& fits);
 
-/// Jobs without MPI take the model's best spec. They ask for these collectives, those that programs call most
+/// Jobs without MPI use the model's best spec. They ask for these collectives, those that programs call most
 /// first, and for these lengths, each four times the one before.
 inline constexpr std::array modelled_without_library{
     Collective::allreduce, Collective::allgather, Collective::reduce_scatter, Collective::bcast,
@@ -41,17 +41,17 @@ inline constexpr std::size_t shortest_modelled = 64;
 inline constexpr std::size_t longest_modelled = 64 * mebibyte;
 inline constexpr std::size_t factor_of_lengths = 4;
 
-/// The least bytes of the calls that go by what was found for this length.
+/// Returns the bytes of the shortest call that uses the spec found for this length.
 constexpr std::size_t least_bytes_of(std::size_t length) {
   return length == shortest_modelled ? 1 : length / 2;
 }
 
-/// The fastest spec for calls of such a length; empty if none fits.
+/// Returns the fastest spec for calls of this shape, or nothing if none fits.
 std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,
                                                      const Machine& machine);
 
-/// Returns the seconds that every spec needs at least for such a call on this machine: for what the links of
-/// the nodes must carry. 0: not known (one node, other collectives).
+/// Returns the seconds that any spec needs at least for such a call on this machine: the time that the nodes'
+/// links need for the bytes that must cross them. 0: not known (one node, other collectives).
 double least_seconds(const CallShape& shape, const Machine& machine);
 
 }  // namespace stretto

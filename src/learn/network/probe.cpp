@@ -18,19 +18,20 @@ constexpr int stream = probe_messages;
 /// the further steps would take more than 100 ms.
 constexpr double longest_fast_stream = 0.003;
 
-/// The ranks that pass messages on to each other, in their order, and the place of this one among them.
+/// The ranks that pass messages on to each other, in their order, and this rank's place among them.
 struct Row {
   std::vector<int> ranks;
   std::size_t place = 0;
 };
 
-/// Between nodes, as many ranks of each node send: otherwise a node with few ranks would seem to have a slow
-/// link.
+/// Between nodes, the same number of ranks of each node send: otherwise a node with few ranks would seem to
+/// have a slow link.
 bool sends_between_nodes(const Topology& topology, int rank) {
   return topology.place(rank) < topology.min_ppn;
 }
 
-/// Between nodes: the ranks at the same place of each node, if all have such a place. Inside: a node's ranks.
+/// Returns the row of a rank. Between nodes, it consists of the ranks at the same place of each node, if all
+/// nodes have such a place. Inside a node, it consists of the node's ranks.
 Row row_of(Level level, const Topology& topology, int rank) {
   Row row;
   if (level != Level::network) {
@@ -116,7 +117,7 @@ double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
   if (seconds.empty()) return 0;
   if (seconds.size() == 1) return seconds.front();
   seconds.erase(seconds.begin());
-  // The better half: a rank that another one keeps from its core says nothing about the network.
+  // The faster half counts: a rank that another one keeps from its core says nothing about the network.
   const auto quarter = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 4);
   const auto half = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   const auto chosen = step.messages == 1 ? quarter : half;
@@ -126,7 +127,7 @@ double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
 
 namespace {
 
-/// Returns the first step between nodes that is like this.
+/// Returns the first step between nodes for which `is_it` holds.
 std::size_t first_between_nodes(const auto& is_it) {
   const auto found = std::ranges::find_if(
       probe_steps, [&](const ProbeStep& step) { return step.level == Level::network && is_it(step); });
@@ -197,15 +198,15 @@ std::vector<double> find_rates(const std::vector<double>& received, const Topolo
     const double seconds = received[static_cast<std::size_t>(rank)];
     if (!(seconds > 0) || !sends_between_nodes(topology, rank)) continue;
     const int node = topology.node(rank);
-    // Those of the node that receive share its link.
+    // The ranks of the node that receive share its link.
     double& rate = in[static_cast<std::size_t>(node)];
     rate = std::max(rate, topology.min_ppn * bytes / seconds);
   }
   std::vector<double> rates;
   for (std::size_t node = 0; node < nodes; ++node)
     rates.push_back(std::max(in[node], in[(node + 1) % nodes]));
-  // A stream varies: some bytes were saved up, others were lost and sent again. So there are two kinds of
-  // links, apart by the widest gap, and the fast ones are alike.
+  // The time of a stream varies: some bytes were saved up, others were lost and sent again. So only two kinds
+  // of links are told apart, at the widest gap between rates, and the fast ones count as alike.
   std::vector<double> sorted = rates;
   std::ranges::sort(sorted);
   std::size_t slow = 0;
@@ -226,7 +227,7 @@ std::vector<double> find_rates(const std::vector<double>& received, const Topolo
 
 SharedCores find_shared_cores(const std::vector<Host>& hosts, const Topology& topology) {
   if (hosts[0].kernel == 0) return {};
-  // All hosts must be like the first one: as many nodes in a row, with as many ranks.
+  // All hosts must be like the first one: the same number of nodes in a row, with the same number of ranks.
   const auto kernel_of = [&](int rank) { return hosts[static_cast<std::size_t>(rank)].kernel; };
   int nodes = 0;
   while (nodes < topology.nodes && kernel_of(topology.rank_at(nodes, 0)) == hosts[0].kernel) ++nodes;

@@ -13,12 +13,12 @@ using namespace probe_sizes;
 
 namespace {
 
-/// What was measured at one level of the machine.
+/// The measurements at one level of the machine.
 class Measured {
  public:
   Measured(const ProbeFigures& figures, Level level) : figures_(figures), level_(level) {}
 
-  /// Seconds of a call, by the last step that was measured; 0 if there is none.
+  /// Returns the seconds of a call in the last such step that was measured; 0 if there is none.
   [[nodiscard]] double seconds(Flow flow, std::size_t bytes, bool of_stream) const {
     double found = 0;
     for (std::size_t i = 0; i < probe_step_count; ++i) {
@@ -30,12 +30,12 @@ class Measured {
     return found;
   }
   [[nodiscard]] double single(std::size_t bytes) const { return seconds(Flow::around, bytes, false); }
-  /// The distance between two messages of a stream.
+  /// Returns the seconds between two messages of a stream.
   [[nodiscard]] double gap(Flow flow, std::size_t bytes) const {
     const double all = seconds(flow, bytes, true);
     const auto messages = static_cast<double>(messages_of(bytes));
     const double first = single(bytes);
-    // Each message of a stream leaves after the one before; the first takes the latency, too.
+    // Each message of a stream leaves after the one before it; the first also takes the latency.
     const double after_first = (all - first) / (messages - 1);
     return std::max(after_first, all / messages / 2);
   }
@@ -53,12 +53,13 @@ class Measured {
   Level level_;
 };
 
-/// If sending and receiving at once takes so much longer than one of them, a core does both in turn.
+/// If sending and receiving at once takes this many times as long as only one of them, a core does them in
+/// turn.
 constexpr double in_turn = 1.25;
-/// Where cores are the limit, links are at least so many times faster.
+/// Where cores are the limit, links are taken to be this many times faster.
 constexpr double spare = 4;
 constexpr double least_latency = 50e-9;
-/// Shorter messages take as long.
+/// Shorter messages take as long as this one.
 constexpr std::size_t least_row = 256;
 
 struct Costs {
@@ -68,8 +69,9 @@ struct Costs {
   bool core_decides = false;  // the core, not the link, limits what a rank sends and receives at once
 };
 
-/// The time of a core for a tiny message, at each end. A stream of m messages takes m of it for sending. If
-/// that hides the latency, it takes m more for receiving; else, the latency and m more.
+/// Returns the time of a core for a tiny message, at each end. A stream of m messages takes m times as long
+/// for sending. If that hides the latency, it takes m times as long once more for receiving; else it takes
+/// the latency, too.
 double message_seconds(const Measured& measured) {
   const auto messages = static_cast<double>(probe_messages);
   const double all = measured.seconds(Flow::around, tiny, true);
@@ -93,8 +95,8 @@ Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) 
     return costs;
   }
   costs.bandwidth = bytes / both;
-  // The link hides what the cores do in a stream, but a single message takes all of it. (Not where links have
-  // saved up bytes that pass at once.)
+  // In a stream the link hides the work of the cores, but a single message takes all of it, unless links have
+  // saved up bytes that pass at once.
   if (has_one_way) {
     const auto length = static_cast<double>(some);
     const double of_cores =
@@ -106,7 +108,8 @@ Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) 
   return costs;
 }
 
-/// Seconds of a single message of any length, on straight lines between those that were measured.
+/// Returns the seconds of a single message of any length, interpolated between the lengths that were
+/// measured.
 double interpolated(const Measured& measured, std::size_t bytes) {
   std::size_t below = tiny;
   for (const std::size_t above : {little, few, some, many}) {
@@ -121,9 +124,9 @@ double interpolated(const Measured& measured, std::size_t bytes) {
   return measured.single(below);
 }
 
-/// A row for each power of two, so that no length is a step. `longer` are the costs of messages that are more
-/// like `many` than like `some`. `sharing` ranks passed the limit at once, and as many as `crowd` were at
-/// work on each core.
+/// Returns a row for each power of two, so that the time does not jump at any length. `longer` are the costs
+/// of messages whose length is nearer to `many` than to `some`. `sharing` ranks used the link at once, and
+/// `crowd` ranks were at work on each core.
 std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, const Costs& longer,
                               int sharing, double crowd) {
   std::vector<Protocol> rows;
@@ -142,8 +145,8 @@ std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, co
   return rows;
 }
 
-/// Inside a node, nothing but the cores at both ends moves bytes: what a message takes longer than a tiny one
-/// keeps them busy.
+/// Inside a node, only the cores at both ends move bytes: the time by which a message takes longer than a
+/// tiny one keeps them busy.
 std::vector<Protocol> rows_inside(const Measured& measured, double crowd) {
   std::vector<Protocol> rows;
   const double tiny_seconds = measured.single(tiny);
@@ -160,29 +163,31 @@ std::vector<Protocol> rows_inside(const Measured& measured, double crowd) {
   return rows;
 }
 
-/// All ranks were at work at once: `crowd` times as long as one of them that has a core.
+/// Converts costs to those of a rank with a core of its own: all ranks were at work at once, so they took
+/// `crowd` times as long.
 void relieve(Costs& costs, double crowd) {
   costs.message /= crowd;
   costs.core *= crowd;
 }
 
-/// How many ranks share a core, at least 1.
+/// Returns how many ranks share a core, at least 1.
 double crowd_of(const SharedCores& shared, const Topology& topology) {
   if (shared.cores == 0) return 1;
   const double nodes = std::min(shared.nodes, topology.nodes);
   return std::max(nodes / topology.nodes * topology.ranks() / shared.cores, 1.0);
 }
 
-/// What a link saves up is not measured. Clouds and emulated links have some hundred kilobytes.
+/// The bytes that a link may save up. They are not measured; in clouds and on emulated links they are some
+/// hundred kilobytes.
 constexpr double bucket = 256 * kibibyte;
 
-/// Whether a single message passes much faster than the messages of a long stream, of `bandwidth` bytes per
-/// second: the link has saved up its bytes.
+/// Whether a single message passes much faster than the messages of a long stream, at `bandwidth` bytes per
+/// second. If so, the link saves up bytes.
 bool saves_up(const Measured& measured, double bandwidth) {
   return measured.single(some) < some / bandwidth / 2;
 }
 
-/// The slowest link was measured; the other nodes have faster ones.
+/// Adds the rates of the nodes' links. The bandwidth so far is that of the slowest link.
 void add_rates(const std::vector<double>& rates, Machine& machine) {
   if (rates.empty() || !(machine.node.bandwidth > 0)) return;
   const auto [least, most] = std::ranges::minmax(rates);
@@ -213,7 +218,7 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
     const bool is_fast = has_fast_links(figures, topology);
     Costs shorter = costs_of(between, some, is_fast);
     if (!is_fast) {
-      // The first messages of the stream may have passed by what the link had saved up.
+      // The first messages of the stream may have passed at once, because the link had saved up their bytes.
       shorter.bandwidth =
           static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
     }

@@ -15,9 +15,9 @@
 namespace stretto {
 
 /// Compares the choice for non-blocking calls of one kind with the MPI library's own call. A fixed number of
-/// calls is measured, by turns of each side. What counts is the time for which the program asked for a call:
-/// its start, and from the first test or wait until the call had ended. The program's computation in between
-/// does not count.
+/// calls is measured, in turns of each side. The time of a call is that which the program spends on it: its
+/// start, and from the first test or wait until the call has ended. The program's computation in between does
+/// not count.
 ///
 /// A non-blocking call may not wait for other ranks, so the ranks agree in a later blocking collective on the
 /// same communicator. Until then the choice is in force. As MPI makes the sequence of collectives the same on
@@ -30,7 +30,7 @@ class BackgroundRace {
 
   struct Turn {
     const Spec* spec = nullptr;
-    std::optional<std::size_t> slot;  // of the measurement, for count()
+    std::optional<std::size_t> slot;  // of the measurement, for count(); nothing: not measured
   };
   /// The spec of the next call.
   Turn next();
@@ -39,16 +39,16 @@ class BackgroundRace {
     seconds_.at(slot).store(seconds, std::memory_order_relaxed);
   }
 
-  /// Whether all calls that are measured have been started, and nothing is decided: the same on all ranks.
+  /// Whether all measured calls have been started and nothing is decided yet. All ranks get the same answer.
   [[nodiscard]] bool wants_agreement() const { return started_ >= measured_calls && !winner_; }
   [[nodiscard]] std::vector<double> figures() const;
-  /// `agreed`: the greatest ones. Decides nothing if a call has not ended on a rank.
+  /// Decides by the greatest figures of all ranks. Decides nothing if a call has not ended on some rank.
   void agree(std::span<const double> agreed);
 
   struct Outcome {
     Spec spec;
-    double gain = 0;     // times faster than the library's own call; 0: it is that
-    double seconds = 0;  // for which a call was asked for
+    double gain = 0;     // times faster than the MPI library's own call; 0: that call has won
+    double seconds = 0;  // that the program spends on a call
   };
   [[nodiscard]] std::optional<Outcome> outcome() const { return winner_; }
 

@@ -8,14 +8,14 @@
 namespace stretto {
 namespace {
 
-/// The figure of a rank is one whole number, which a double holds: microseconds, and the rank.
+/// A rank's figure is one whole number that a double can hold: microseconds and the rank.
 constexpr double micro = 1e-6;
 constexpr int most_ranks = 1 << 20;
 constexpr double most_micros = 1e9;
-/// What ranks that know nothing say: more than any time.
+/// The figure of ranks that know nothing. It means more than any time.
 constexpr double unknown = -most_micros * most_ranks;
 
-/// A rank is late if the others wait for it at least this share of what a call takes.
+/// A rank is late if the others wait for it for at least this share of a call's time.
 constexpr double least_late = 0.2;
 
 }  // namespace
@@ -23,7 +23,7 @@ constexpr double least_late = 0.2;
 void LateRank::append_figures(std::vector<double>& figures, int rank, double usual) const {
   const double micros = std::floor(usual / micro);
   const bool is_known = micros >= 1 && micros < most_micros && rank < most_ranks;
-  // The greatest is that of the shortest calls, and of the lowest rank among equals.
+  // The greatest figure is that of the rank with the shortest calls; among equals, that of the lowest rank.
   figures.push_back(is_known ? -micros * most_ranks - rank : unknown);
   figures.push_back(is_known && rank != suspect_ ? -micros : -most_micros);
 }

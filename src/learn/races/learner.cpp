@@ -10,47 +10,49 @@ namespace {
 
 /// The share of the time of all calls that comparing notes may take.
 constexpr double share_of_watch = 0.002;
-/// Calls by a slower challenger in a duel, and how much slower it is thought to be at least.
+/// The calls that a slower challenger makes in a duel, and how much slower it is taken to be at least.
 constexpr double calls_of_slow_challenger = 6;
 constexpr double least_excess = 0.25;
-/// The same of one that is dropped at once.
+/// The same for a challenger that is dropped at once.
 constexpr double calls_of_hopeless_challenger = 2;
 constexpr double least_hopeless_excess = 0.5;
 constexpr double most_agreements = 3;
-/// The calls by the rival in a rematch.
+/// The number of calls that the rival makes in a rematch.
 constexpr double rematch_calls = 4;
-/// What should take so many times as long as the incumbent is not called.
+/// A candidate that should take more than this multiple of the incumbent's time is not called.
 constexpr double worth_a_duel = 3;
-/// Of long calls, a challenger is worth it only if it should be as fast, unless the model has been wrong.
+/// With long calls, only a challenger that should be as fast is worth a duel, unless the model has been
+/// wrong.
 constexpr double worth_a_long_duel = 1.05;
-/// A call that takes at most so many times what the network allows is near to that. One far below shows that
-/// the network allows more than the model says.
+/// A call that takes at most this multiple of the time that the network allows is near to it. A call that
+/// takes much less shows that the network allows more than the model says.
 constexpr double near_least = 1.3;
 constexpr double below_least = 0.85;
-/// Nothing is gained over one that takes no more than this.
+/// Nothing can be gained over a call that takes no more than this multiple.
 constexpr double at_least = 1.03;
-/// Of shorter calls an agreement would take too large a part.
+/// An agreement would take too large a part of shorter calls.
 constexpr double least_on_trust = 0.002;
-/// What `native` may take in place of such a call, if nothing is known of it.
+/// The multiple of such a call's time that `native` may take, if nothing is known about it.
 constexpr double native_may_take = 7;
-/// A winner whose calls in a row take so much longer than the loser took has won by what links had saved up.
+/// A winner whose calls in a row take this many times as long as the loser took has won only because links
+/// had saved up bytes.
 constexpr double slower_in_a_row = 1.1;
-/// In doubt the winner of a duel stays, as there.
+/// In doubt the winner of a duel stays, as in the duel.
 constexpr double worth_a_change = 0.97;
 /// The share of the time of all calls that rematches may lose.
 constexpr double share_of_rematches = 0.008;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
 constexpr double least_watched_seconds = 20e-6;
-/// Of calls that are not watched, this is the last one.
+/// The wait before the last rematch of calls that are not watched, in calls.
 constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 
 /// No call takes longer than this.
 constexpr double longest_call = 86400;
 
-/// Calls in which a duel may wait for one of its size.
+/// The number of calls for which a duel may wait for one of its size.
 constexpr std::uint64_t most_calls_for_pair = 64;
 
-/// Of figures(), before those of the duel.
+/// The figures in figures() before those of the duel.
 constexpr std::size_t first_of_late = 5;
 constexpr std::size_t own_figures = first_of_late + LateRank::figure_count;
 
@@ -62,8 +64,8 @@ std::span<const Stage> stages_of(bool by_native, bool is_rematch, bool are_long)
   return are_long ? long_duel : duel;
 }
 
-/// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them
-/// would find another maximum.
+/// Returns the seconds, or 0 if a clock has jumped. Above all, NaN must not get to the other ranks, because
+/// each of them would find another maximum.
 double measured(double seconds) {
   return seconds > 0 && seconds < longest_call ? seconds : 0;
 }
@@ -88,7 +90,7 @@ Learner::Learner(const Spec& standing, Standing known, const std::vector<Candida
   challenge(0, known == Standing::modelled ? Side::challenger : Side::defender);
 }
 
-/// Returns the number of arms if there is none.
+/// Returns the arm that is `native`, or the number of arms if there is none.
 std::size_t Learner::find_native() const {
   std::size_t arm = 0;
   while (arm < arms_.size() && !is_native(arm)) ++arm;
@@ -102,7 +104,7 @@ void Learner::promise(double least, std::size_t bytes) {
   incumbent_ = 0;
 }
 
-/// `seconds`: of the first call.
+/// Begins to compare, now that the first call took `seconds`.
 void Learner::settle_promise(double seconds) {
   const double least = *std::exchange(least_per_byte_, {}) * static_cast<double>(current_bytes_);
   const std::size_t native = find_native();
@@ -116,7 +118,7 @@ void Learner::settle_promise(double seconds) {
   }
   decided_.call_seconds = model_scale_ = seconds;
   decided_.call_bytes = current_bytes_;
-  is_measured_ = true;  // but no news: the next job may trust it as well, and compare it in the end
+  is_measured_ = true;  // no news: the next job may trust it as well, and compare it in the end
   watch_.expect(seconds, current_bytes_);
   if (seconds < at_least * least) challengers_.clear();
   challengers_.push_back(native);
@@ -131,10 +133,10 @@ bool Learner::wants_agreement() const {
 }
 
 std::vector<double> Learner::figures() const {
-  // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
-  // would have waited in the next call as well. So the minimum counts.
+  // The rank that comes last to an agreement measures the real time of the agreement. The others wait for
+  // that rank, and would have waited in the next call as well. So the minimum counts.
   const Recent recent = watch_.recent();
-  // Those that were not timed took as long as the others.
+  // Calls that were not timed count as long as the others.
   const auto calls = static_cast<double>(calls_ - tally_.since);
   const double all_calls = tally_.timed > 0 ? tally_.seconds * calls / static_cast<double>(tally_.timed) : 0;
   std::vector<double> all{all_calls, -tally_.agreement, recent.fast, recent.usual, recent.slow};
@@ -146,7 +148,7 @@ std::vector<double> Learner::figures() const {
 void Learner::agree(std::span<const double> agreed, double seconds) {
   const Recent recent{.fast = agreed[2], .usual = agreed[3], .slow = agreed[4]};
   ledger_.add_calls(agreed[0], calls_ - tally_.since);
-  // The call that has just ended is counted with the next ones.
+  // This agreement is counted at the next one.
   ledger_.add_agreement(std::max(-agreed[1], 0.0));
   tally_ = {.since = calls_, .agreement = measured(seconds)};
   if (least_per_byte_) {
@@ -166,7 +168,7 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
       return begin_check();
     }
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
-    // One that seems as fast costs nothing.
+    // A challenger that seems as fast costs nothing.
     const bool is_too_dear =
         !is_native(duel_->challenger) && duel_->trial.lost_after_next_stage() > std::max(left, 0.0);
     if (verdict == Trial::Verdict::open && !is_too_dear) return;
@@ -207,7 +209,7 @@ void Learner::end_duel(bool challenger_won) {
   begin_watch();
 }
 
-/// The rematch, or the challenger, waits until it is clear whether the network has changed.
+/// Lets the rematch or the challenger wait until it is clear whether the network has changed.
 void Learner::postpone_duel(std::uint64_t calls) {
   if (!duel_->is_rematch) {
     challengers_.insert(challengers_.begin(), duel_->challenger);
@@ -216,7 +218,8 @@ void Learner::postpone_duel(std::uint64_t calls) {
   duel_.reset();
 }
 
-/// `seconds`: of a call by the incumbent, after its last duel.
+/// Whether a call by the incumbent that took `seconds` after its last duel shows that the duel must be
+/// checked.
 bool Learner::wants_check(double seconds) const {
   return probation_ && !probation_->was_checked && is_unlike_duel(incumbent_, seconds);
 }
@@ -228,7 +231,8 @@ void Learner::begin_check() {
   duel_->checks_network = true;
 }
 
-/// Both sides must take another time: of one alone, the other's calls may be the reason.
+/// The network has changed only if both sides take another time. If only one does, the other's calls may be
+/// the reason.
 void Learner::end_check() {
   const Duel check = *std::exchange(duel_, {});
   const bool differ = is_unlike_duel(incumbent_, check.trial.time_of(Side::defender)) &&
@@ -238,8 +242,8 @@ void Learner::end_check() {
   begin_watch();
 }
 
-/// `seconds`: of a call by the winner, which is in force from now on. `ratio`: the time of the loser, as a
-/// multiple of it; 0: nothing was measured.
+/// Puts the winner in force, whose calls take `seconds`. `ratio`: the loser's time as a multiple of that; 0:
+/// nothing was measured.
 void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, double ratio,
                        std::size_t bytes) {
   if (is_for_late(winner) && winner != incumbent_) {
@@ -267,12 +271,13 @@ void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, do
   plan_challenge();
 }
 
-/// What was never compared with `native` is no news (settle_promise()), nor is what is for a late rank.
+/// A winner that was never compared with `native` is no news (settle_promise()), nor is one for a late rank.
 bool Learner::is_news(std::size_t winner) const {
   return is_native(winner) || (decided_.gain > 0 && !is_for_late(winner));
 }
 
-/// Of several losers since the last look, the best one counts. What long calls leave behind them is little.
+/// Keeps the best of several losers since the last look. For long calls no loser counts as faster, because a
+/// call leaves little behind for the next one.
 void Learner::put_on_probation(std::size_t loser, double of_loser, std::size_t bytes) {
   if (are_long()) of_loser = longest_call;
   if (probation_ && probation_->loser == incumbent_) probation_.reset();
@@ -280,7 +285,7 @@ void Learner::put_on_probation(std::size_t loser, double of_loser, std::size_t b
   probation_ = {.loser = loser, .of_loser = of_loser, .bytes = bytes};
 }
 
-/// Who was the fastest one in a row; the incumbent if no other one is known.
+/// Returns the arm that was fastest in a row, apart from the incumbent; the incumbent if no other is known.
 std::size_t Learner::best_in_a_row(std::size_t bytes) const {
   std::size_t best = incumbent_;
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
@@ -290,7 +295,8 @@ std::size_t Learner::best_in_a_row(std::size_t bytes) const {
   return best;
 }
 
-/// Links have saved up bytes in a duel, so the first calls behind it say little.
+/// Begins to watch after some calls: links have saved up bytes in the duel, so the first calls behind it say
+/// little.
 void Learner::begin_watch() {
   const Arm& arm = arms_[incumbent_];
   watch_.forget();
@@ -305,7 +311,7 @@ bool Learner::is_unlike_duel(std::size_t arm, double seconds) const {
   return shorter > 0 && are_of_two_networks(shorter + saved_seconds_, longer);
 }
 
-/// `recent`: calls in a row by the winner of the last duels.
+/// Looks at `recent`: calls in a row by the winner of the last duels.
 void Learner::look_at_winner(const Recent& recent) {
   if (!(watch_.expected(probation_->bytes) > 0)) return;  // calls of that size are still to come
   count_won();
@@ -326,7 +332,7 @@ void Learner::look_at_winner(const Recent& recent) {
   plan_challenge();
 }
 
-/// `recent`: calls in a row by the loser, in its place.
+/// Looks at `recent`: calls in a row by the loser, in the winner's place.
 void Learner::look_at_loser(const Recent& recent) {
   count_won();
   const Probation last = *std::exchange(probation_, {});
@@ -353,7 +359,7 @@ void Learner::look_at_loser(const Recent& recent) {
   begin_watch();
 }
 
-/// What a call by the incumbent takes in a row.
+/// Keeps the time that a call by the incumbent takes in a row.
 void Learner::keep(double seconds, std::size_t bytes) {
   arms_[incumbent_].in_a_row = seconds;
   arms_[incumbent_].bytes = bytes;
@@ -361,7 +367,7 @@ void Learner::keep(double seconds, std::size_t bytes) {
   has_news_ = is_news(incumbent_);
 }
 
-/// `ratio`: the time of the loser, as a multiple of the winner's.
+/// `ratio`: the loser's time as a multiple of the winner's.
 void Learner::plan_rematch(double ratio, std::size_t loser) {
   rival_ = find_rival(loser);
   // A rival that is slower than `native` costs time.
@@ -370,14 +376,15 @@ void Learner::plan_rematch(double ratio, std::size_t loser) {
   rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
 }
 
-/// What a rematch with `native` loses, in calls by the incumbent: calls by `native` take no longer than
-/// without Stretto. But of long calls there may be few.
+/// Returns what a rematch with `native` loses, in calls by the incumbent. Short calls lose nothing, because
+/// calls by `native` take no longer than without Stretto. But there may be few long calls.
 double Learner::lost_by_native() const {
   if (!are_long()) return 0;
   return decided_.gain > 0 ? std::max(decided_.gain - 1, 0.0) : native_may_take - 1;
 }
 
-/// Who challenges the incumbent in a rematch: `native`, or else the best of those that lost to it.
+/// Returns the arm that challenges the incumbent in a rematch: `native`, or if that is the incumbent, the
+/// best of those that lost to it.
 std::size_t Learner::find_rival(std::size_t loser) const {
   const std::size_t native = find_native();
   if (native == arms_.size()) return loser;
@@ -389,7 +396,7 @@ std::size_t Learner::find_rival(std::size_t loser) const {
   return best;
 }
 
-/// The time of a call by `native`, as far as it is known.
+/// Returns the time of a call by `native`, as far as it is known.
 double Learner::native_seconds() const {
   return decided_.call_seconds * (is_native(incumbent_) ? 1 : std::max(decided_.gain, 1.0));
 }
@@ -404,7 +411,7 @@ void Learner::begin_due_duel() {
   if (is_loser_called()) return;  // one thing after the other
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
   // If the network seems to have changed, that is found out first. Where a look costs next to nothing, one
-  // that is due comes first, too: a change shows in what calls take in a row.
+  // that is due comes first, too: a change shows in the time of calls in a row.
   const bool is_look_due = calls_ >= next_watch_ && calls_between_watches() == least_watch;
   if (duel_ || is_look_due || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
   count_won();
@@ -418,13 +425,13 @@ void Learner::begin_due_duel() {
   rematch_after_ *= 2;
 }
 
-/// The model compares candidates with each other, and one of them was measured. Of `native` nothing is known
-/// where it is a challenger.
+/// Returns the expected time of a call by this arm. The model compares candidates with each other, and one of
+/// them was measured. Nothing is known about `native` where it is a challenger.
 double Learner::expected_seconds(std::size_t arm) const {
   return is_native(arm) ? native_may_take * decided_.call_seconds : model_scale_ * arms_[arm].expected;
 }
 
-/// Begins the duel with the next challenger that is worth it, or plans when to think of it again.
+/// Begins the duel with the next challenger that is worth it, or plans when to consider it again.
 void Learner::plan_challenge() {
   challenge_at_ = 0;
   if (!(decided_.call_seconds > 0)) return;
@@ -439,7 +446,7 @@ void Learner::plan_challenge() {
       std::max(expected_seconds(next) - decided_.call_seconds, least_excess * decided_.call_seconds);
   const bool is_hopeless = excess > least_hopeless_excess * decided_.call_seconds;
   const double calls_if_hopeless = are_long() ? 1 : calls_of_hopeless_challenger;
-  // How much faster one for a late rank should be was measured: its duel ends soon if it is not.
+  // The expected gain of a spec for a late rank was measured, so its duel ends soon if there is none.
   const double calls_if_slow = is_for_late(next) ? calls_of_hopeless_challenger : calls_of_slow_challenger;
   const double loss = excess * (is_hopeless ? calls_if_hopeless : calls_if_slow);
   const double missing = loss + most_agreements * ledger_.agreement() - left_to_lose();
@@ -460,7 +467,7 @@ std::uint64_t Learner::calls_between_watches() const {
   return std::max(least_watch, static_cast<std::uint64_t>(std::min(most, 1e6)));
 }
 
-/// `recent`: of the slowest rank.
+/// Looks at `recent`: the calls of the slowest rank.
 void Learner::watch(const Recent& recent) {
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
@@ -538,7 +545,7 @@ std::size_t Learner::begin_duel_call(std::size_t bytes) {
 
 bool Learner::wants_time() const {
   if (is_settled_) return false;
-  // Only those before the ranks compare notes.
+  // Only calls shortly before the ranks compare notes are timed.
   return duel_ || least_per_byte_ || calls_ + 2 * Watch::window >= next_watch_;
 }
 

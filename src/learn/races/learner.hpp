@@ -28,27 +28,27 @@ struct Candidate {
 /// Learns from calls of one kind, on one communicator. Its decisions depend only on the sequence of calls
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
-/// If the standing choice is not `native`, a duel comes first, unless its first call takes what the network
-/// allows (promise()): in the first dozen calls it must show that it
-/// is faster than `native`, unless that is known. Each other candidate that may be faster then challenges the
+/// If the standing choice is not `native`, a duel comes first: in the first dozen calls the choice must show
+/// that it is faster than `native`. There is no such duel if that is known, or if the first call takes little
+/// more than the network allows (promise()). Each other candidate that may be faster then challenges the
 /// winner, as soon as the ration below allows it. A few calls may mislead, if another program disturbed them,
 /// so the duel is repeated: soon, and then more and more seldom.
 ///
-/// In a duel both sides take turns, but then all calls are by the winner, which may take another time: a link
-/// that has saved up bytes while the other side called passes them at once. So the winner's next calls are
-/// looked at. If they take longer than the loser took, the loser is called as often in a row, and the faster
-/// one stays. If they take quite another time than links can have saved up, the duel's first turns are
-/// repeated before that: where these take another time, too, it is the network that has changed.
+/// In a duel both sides take turns, but afterwards all calls are by the winner, and these may take another
+/// time: in the duel, a link that saved up bytes during the loser's calls passed them at once. So the
+/// winner's next calls are measured. If they take longer than the loser took, the loser makes the same number
+/// of calls in a row, and the faster side stays. If they differ by more than links can have saved up, the
+/// duel's first turns are repeated before that: if these take another time, too, the network has changed.
 ///
-/// Duels are rationed: losses and agreements of all but the first stay below 1 % of the time of all calls, or
-/// of the first 200; a part of what was won may be spent on them as well. With the first duel, and with what
-/// seems cheaper than it is, that is 2 %.
+/// Duels are rationed: the losses and agreements of all duels but the first stay below 1 % of the time of all
+/// calls, or of the first 200; a part of what was won may be spent on them as well. The first duel, and duels
+/// that cost more than expected, bring that to 2 %.
 ///
 /// If one rank comes late again and again, a spec that reduces before it comes may challenge (take_late()).
-/// It is in force only as long as that rank comes late, and is no decision for other jobs.
+/// That spec is in force only as long as the rank comes late, and it is not kept for other jobs.
 ///
-/// The ranks compare notes from time to time. If calls take much longer or shorter than before, on a network
-/// that has changed, everything is found out anew.
+/// The ranks compare notes from time to time. If calls take much longer or shorter than before, the network
+/// has changed, and everything is found out anew.
 class Learner {
  public:
   struct Outcome {
@@ -58,10 +58,10 @@ class Learner {
     std::size_t call_bytes = 0;  // of that call
   };
 
-  /// How much is known of the standing choice.
+  /// The knowledge about the standing choice.
   enum class Standing : std::uint8_t {
     presumed,  // it must show that it is faster than `native` before it is used
-    modelled,  // the same, but the first call is by it: a model of this network says that it is fast
+    modelled,  // likewise, but it makes the first call: a model of this network says that it is fast
     proven,    // it was measured on this cluster: it is used unless `native` shows that it is faster
     decided,   // a job on this network found it: it is used while the network is the same
   };
@@ -69,31 +69,31 @@ class Learner {
   /// `standing` is the choice without learning.
   Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates);
 
-  /// For a standing choice that is `decided`: what a call of so many bytes took in that job.
+  /// Only for a standing choice that is `decided`: a call of this length took this time in the earlier job.
   void expect(double seconds, std::size_t bytes);
 
-  /// For a standing choice that is `modelled`: no spec can carry out a call of so many bytes in less than
-  /// `least` seconds. Calls of some milliseconds by a choice that comes near to that are not compared with
-  /// `native`: little could be gained, and nobody knows how much lost. That waits until it is earned.
+  /// Only for a standing choice that is `modelled`: no spec can make a call of this length in less than
+  /// `least` seconds. If calls of some milliseconds come near to that, the comparison with `native` waits
+  /// until its cost is earned: little could be gained, and nobody knows how much could be lost.
   void promise(double least, std::size_t bytes);
 
-  /// A call may take so many seconds less than one in a row, by what idle links have saved up. If that is not
-  /// told, any time.
+  /// A call may take this much less time than one in a row, because of the bytes that idle links have saved
+  /// up. If this is not called, there is no limit to that.
   void expect_saved(double seconds) { saved_seconds_ = seconds; }
 
-  /// The number of this rank, for take_late().
+  /// Sets the number of this rank, for take_late().
   void know_rank(int rank) { rank_ = rank; }
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
-  /// The measurements of this rank since the last agreement.
+  /// Returns the measurements of this rank since the last agreement.
   [[nodiscard]] std::vector<double> figures() const;
-  /// `agreed`: the greatest figures of all ranks, since the time of a call is that of the slowest one.
+  /// Takes the greatest figures of all ranks, because the time of a call is that of the slowest rank.
   /// `seconds` is the time of the agreement on this rank.
   void agree(std::span<const double> agreed, double seconds);
 
-  /// The spec of the next call; nullptr for the standing choice. Call end() afterwards, with the call's time
-  /// on this rank.
+  /// Returns the spec of the next call; nullptr for the standing choice. Call end() afterwards, with the
+  /// call's time on this rank.
   const Spec* begin(std::size_t bytes);
   /// Whether the time of the call that has begun is needed. If not, end() need not be called.
   [[nodiscard]] bool wants_time() const;
@@ -103,19 +103,19 @@ class Learner {
   [[nodiscard]] bool is_settled() const { return is_settled_; }
   /// The spec of calls that try nothing.
   [[nodiscard]] const Spec& in_force() const { return arms_[incumbent_].spec; }
-  /// What is in force, once that was measured: nothing before.
+  /// What is in force, once it has been measured; nothing before.
   [[nodiscard]] std::optional<Outcome> outcome() const;
-  /// The same, once after each decision.
+  /// Returns the outcome, once after each decision.
   std::optional<Outcome> take_news();
-  /// Whether calls take so much more or less time than before that the network must have changed; once. What
-  /// was found out no longer holds: another learner takes over.
+  /// Returns whether calls take so much more or less time than before that the network must have changed;
+  /// says so once. What was found out no longer holds then: another learner takes over.
   bool take_change();
-  /// A rank that comes late to these calls; once for each such rank.
+  /// Returns a rank that comes late to these calls; once for each such rank.
   std::optional<LateRank::Found> take_late();
-  /// Lets a spec for the late rank that was taken last challenge what is in force. `expected`: its time as a
-  /// multiple of that.
+  /// Lets a spec for the late rank that was taken last challenge the spec in force. `expected`: its time as a
+  /// multiple of the other's.
   void challenge_for_late(const Spec& spec, double expected);
-  /// Counts what another learner of the same calls has lost, so that both together keep to the limits.
+  /// Adds the losses of another learner of the same calls, so that both together keep to the limits.
   void take_over_losses(const Learner& other);
 
   /// The ranks compare notes after this many calls, or after more if that would take too much of their time.
@@ -127,8 +127,8 @@ class Learner {
   struct Arm {
     Spec spec;
     double expected = 0;    // by the model, as a multiple of the first one's
-    double slower = 0;      // than `native` in its last duel, as a multiple; 0: not known
-    double in_a_row = 0;    // seconds of a call when it was in force, or called in its place; 0: not known
+    double slower = 0;      // its time in its last duel as a multiple of `native`'s; 0: not known
+    double in_a_row = 0;    // seconds of a call when all calls were by it; 0: not known
     std::size_t bytes = 0;  // of that call
     double in_duel = 0;     // seconds of a call in its last duel; 0: not known
   };
@@ -141,20 +141,20 @@ class Learner {
     std::uint64_t last_call;  // number of the last call that was part of it
     std::size_t bytes = 0;    // of its calls; 0: those of the next call
     bool has_this_call = false;
-    bool checks_network = false;  // its first turns say whether the last duel's times still hold
+    bool checks_network = false;  // its first turns show whether the last duel's times still hold
   };
 
   /// The last duels, until calls in a row have confirmed their winner.
   struct Probation {
-    std::size_t loser;            // the best one
+    std::size_t loser;            // the best one of these duels
     double of_loser;              // seconds of a call in its duel
     std::size_t bytes;            // of these calls
-    double of_winner = 0;         // of a call in a row, if that was longer: then the loser is called in a row
-    bool has_shown_once = false;  // the loser, that it is faster
-    bool was_checked = false;     // that the network is as in the duel
+    double of_winner = 0;         // of a call in a row; more than 0: the loser now makes calls in a row
+    bool has_shown_once = false;  // the loser has shown once that it is faster
+    bool was_checked = false;     // whether the network is as in the duel
   };
 
-  /// What this rank has measured since the last agreement.
+  /// The measurements of this rank since the last agreement.
   struct Tally {
     double seconds = 0;
     std::uint64_t timed = 0;  // calls
@@ -204,23 +204,23 @@ class Learner {
 
   std::vector<Arm> arms_;  // the first is the standing choice
   std::size_t incumbent_ = 0;
-  Outcome decided_;  // by what was measured last, of the incumbent
+  Outcome decided_;  // the incumbent's outcome, as measured last
   bool is_measured_ = false;
   bool has_news_ = false;
   bool has_changed_ = false;
   bool is_settled_ = false;
 
-  /// What was promised, until the ranks have agreed on the first call.
+  /// The least seconds per byte that were promised, until the ranks have agreed on the first call.
   std::optional<double> least_per_byte_;
-  bool counts_as_long_ = false;  // what the first call on trust has shown
+  bool counts_as_long_ = false;  // as the first call on trust has shown
 
   std::optional<Duel> duel_;
   std::optional<Probation> probation_;
-  std::vector<std::size_t> challengers_;  // the next ones
-  std::uint64_t challenge_at_ = 0;        // number of the call from which on it may be allowed; 0: none
-  double model_scale_ = 0;                // what a call takes here that takes 1 by the model
-  std::size_t rival_ = 0;                 // in the next rematch
-  std::uint64_t rematch_at_ = 0;          // number of the call; 0: none
+  std::vector<std::size_t> challengers_;         // the next ones
+  std::uint64_t challenge_at_ = 0;               // from this call on the next one may be allowed; 0: none
+  double model_scale_ = 0;                       // seconds of a call here that takes 1 by the model
+  std::size_t rival_ = 0;                        // the challenger in the next rematch
+  std::uint64_t rematch_at_ = 0;                 // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
 
   double saved_seconds_ = std::numeric_limits<double>::infinity();
@@ -231,7 +231,7 @@ class Learner {
   Watch watch_;
   std::uint64_t next_watch_ = least_watch;  // number of the call
 
-  /// A spec for a late rank, and what was in force before it won.
+  /// A spec for a late rank, and the spec that was in force before.
   struct ForLate {
     std::size_t arm;
     int rank;

@@ -8,7 +8,7 @@ namespace {
 
 /// The time of a recent call is measured over at least this many calls.
 constexpr std::uint64_t least_recent = 16;
-/// Duels may lose this share of the time of all calls, or of so many at first.
+/// Duels may lose this share of the time of all calls, or of `first_calls` at first.
 constexpr double share_of_duels = 0.009;
 constexpr double first_calls = 200;
 /// The share of what was won that may be spent on more duels.

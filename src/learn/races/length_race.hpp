@@ -11,32 +11,33 @@
 
 namespace stretto {
 
-/// The race of calls whose lengths only pairs of ranks know, as of MPI_Alltoallv: `native` against a spec. No
-/// rank knows how long a call is when it begins, so the choice cannot depend on that; but ranks can agree on
-/// how long the calls before it were. By these the caller proposes a spec before each trial.
+/// A race between `native` and a spec for calls whose lengths only pairs of ranks know, such as
+/// MPI_Alltoallv. No rank knows the length of a call when it begins, so the choice cannot depend on it. But
+/// ranks can agree on the lengths of the calls before. By these the caller proposes a spec before each trial.
 class LengthRace {
  public:
-  /// The calls by whose lengths a spec is proposed: the last ones before a trial.
+  /// The number of calls by whose lengths a spec is proposed: the last ones before a trial.
   static constexpr std::size_t looks = 8;
 
   /// The spec of the next call.
   [[nodiscard]] const Spec& next() const { return race_.next() == Race::Side::challenger ? spec_ : native_; }
-  /// Whether nothing is to be known of the next call. Then call pass() for it, else count() after it.
+  /// Whether nothing needs to be known about the next call. If so, call pass() for it, else count() after it.
   [[nodiscard]] bool is_quiet() const { return race_.quiet() > looks; }
   void pass() { race_.pass(); }
-  /// `bytes`: what this rank sent and received.
+  /// Counts a call. `bytes`: those that this rank sent and received.
   void count(double bytes, double seconds);
 
-  /// Whether the ranks must agree on figures before the next call: on the greatest ones.
+  /// Whether the ranks must agree on the greatest figures before the next call.
   [[nodiscard]] bool wants_agreement() const;
   [[nodiscard]] std::vector<double> figures() const;
   void agree(std::span<const double> agreed);
 
-  /// Whether a spec is to be proposed, before the next call.
+  /// Whether a spec must be proposed before the next call.
   [[nodiscard]] bool wants_spec() const { return usual_bytes_ >= 0; }
   /// The bytes of the usual call, on the rank that moved most.
   [[nodiscard]] double usual_bytes() const { return usual_bytes_; }
-  /// `native`: nothing is known to be faster for such calls.
+  /// Proposes the challenger of the next trial. `native` means that nothing is known to be faster for such
+  /// calls.
   void propose(Spec spec);
 
  private:
@@ -44,7 +45,7 @@ class LengthRace {
   Spec native_;
   Spec spec_;                   // of the challenger
   std::vector<double> looked_;  // bytes of the calls before a trial, until the ranks have agreed on them
-  double usual_bytes_ = -1;     // less than 0: no spec is to be proposed
+  double usual_bytes_ = -1;     // less than 0: no spec must be proposed
 };
 
 }  // namespace stretto

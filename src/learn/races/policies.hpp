@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trials that there are (trial.hpp). In doubt the defender stays, so `native` defends itself against a
-// spec of Stretto, and challenges what is in force.
+// All kinds of trials (trial.hpp). In doubt the defender stays. So `native` is the defender against a spec of
+// Stretto that is new, and the challenger of one that is in force.
 #pragma once
 
 #include <array>
@@ -11,16 +11,17 @@
 
 namespace stretto::policies {
 
-/// Calls of so many seconds are long: what the first one sets up is little beside them, and so is what the
+/// Calls of this many seconds are long: they take much longer than what the first one sets up and what the
 /// call before has left behind. One pair of them that differs by 1.3 times says enough.
 inline constexpr double long_seconds = 0.02;
 inline constexpr double plainly_longer = 1.3;
 
-/// Of calls of so many seconds, four are enough if all of them say the same.
+/// Four calls of this many seconds are enough if all of them say the same.
 inline constexpr double telling_seconds = 0.002;
 
-// Blocking calls have duels (learner.hpp). Four calls tell what is hopeless. Then two calls by one side in a
-// row are as in a program that makes them all by that side, where a rank may run ahead of others.
+// Blocking calls have duels (learner.hpp). Four calls show what is hopeless. After that a side makes two
+// calls in a row: that is more like a program whose calls are all by that side, where a rank may run ahead of
+// others.
 
 using DuelStages = std::array<Stage, 4>;
 
@@ -38,7 +39,7 @@ inline constexpr DuelStages duel = {{
     {.turns = "dccd", .calls = 2, .wins_below = 0.97, .most_lost = 1, .most_lost_if_plain = 5},
 }};
 
-/// `native` challenges a choice that was measured: that stays only if it seems as fast.
+/// `native` challenges a choice that was measured. The choice stays only if it seems as fast.
 inline constexpr DuelStages duel_with_native = {{
     first_calls,
     {.turns = "dc", .calls = 2, .loses_above = 1.25},
@@ -46,8 +47,8 @@ inline constexpr DuelStages duel_with_native = {{
     {.turns = "dccd", .calls = 2, .wins_below = 0.97},
 }};
 
-/// A rematch checks what was decided. There are many, so one needs more evidence, and a challenger is dropped
-/// as soon as it is not faster.
+/// A rematch checks what was decided. There are many rematches, so each needs more evidence, and a challenger
+/// is dropped as soon as it is not faster.
 inline constexpr DuelStages rematch = {{
     {.turns = "DCdc", .loses_above = 1.15, .loses_above_if_short = 1.5},
     {.turns = "dc", .calls = 4, .counts = Stage::Counts::others, .loses_above = 1},
@@ -60,7 +61,7 @@ inline constexpr DuelStages rematch = {{
     {.turns = "dccd", .calls = 4, .counts = Stage::Counts::others, .wins_below = 0.94, .most_lost = 1},
 }};
 
-/// `native` gets a fair trial: no call may be slower than by it.
+/// `native` gets a fair trial, because no call may be slower than by `native`.
 inline constexpr DuelStages rematch_with_native = {{
     {.turns = "DCdc", .loses_above = 1.5, .loses_above_if_short = 2.5},
     {.turns = "dc", .calls = 4, .counts = Stage::Counts::others, .loses_above = 1.25},
@@ -73,8 +74,8 @@ inline constexpr DuelStages rematch_with_native = {{
     {.turns = "dccd", .calls = 4, .counts = Stage::Counts::others, .wins_below = 0.94},
 }};
 
-/// The same of long calls: a pair of them may be enough. A rematch is not won by a single call, unless
-/// `native` wins.
+/// Returns the stages for long calls, of which a single pair may be enough. A rematch is not won by a single
+/// call, unless `native` wins.
 constexpr DuelStages of_long_calls(DuelStages stages, bool wins_at_once) {
   stages[0] = {
       .turns = "dc", .wins_below = wins_at_once ? 1 / plainly_longer : 0, .loses_above = plainly_longer};
@@ -86,21 +87,22 @@ inline constexpr DuelStages long_duel_with_native = of_long_calls(duel_with_nati
 inline constexpr DuelStages long_rematch = of_long_calls(rematch, false);
 inline constexpr DuelStages long_rematch_with_native = of_long_calls(rematch_with_native, true);
 
-/// A spec for a late rank, once that was seen. For that rank the others wait in an agreement and not in the
-/// call behind it, so there is one stage, whose first calls are no measure. One-sided error probability 3 %.
+/// For a spec that serves a late rank, once such a rank was found. At an agreement, the others wait for that
+/// rank before the next call and not in it, so there is one stage, whose first calls do not count. One-sided
+/// error probability 3 %.
 inline constexpr std::array<Stage, 1> duel_for_late = {{
     {.turns = "DCdcdcdcdc", .wins_below = 0.97, .most_lost = 1},
 }};
 
-/// Calls that take a microsecond, inside a node: the library's and the spec's, in blocks by turns.
+/// For calls that take a microsecond, inside a node: the MPI library's and the spec's, in alternating blocks.
 inline constexpr std::array<Stage, 1> short_calls = {{
     {.turns = "DCdcdcdcdcdc", .calls = 16, .counts = Stage::Counts::sum, .wins_below = 0.98},
 }};
 inline constexpr Rest::Limits rest_of_short_calls{
     .share = 0.005, .first = 4096, .longest = std::uint64_t{1} << 22, .most = std::uint64_t{1} << 22};
 
-/// Calls whose lengths only pairs of ranks know. Turns of three and four calls, of which the first one does
-/// not count.
+/// For calls whose lengths only pairs of ranks know. Turns have three or four calls, of which the first one
+/// does not count.
 inline constexpr std::array<Stage, 2> private_lengths = {{
     {.turns = "DddCccCccDdd", .by_bytes = true, .loses_above = 1.5},
     {.turns = "DdddCcccCcccDdddDdddCcccCcccDdddDdddCcccCcccDddd", .by_bytes = true, .wins_below = 0.97},
@@ -108,13 +110,14 @@ inline constexpr std::array<Stage, 2> private_lengths = {{
 inline constexpr Rest::Limits rest_of_private_lengths{
     .share = 0.005, .first = 128, .longest = std::uint64_t{1} << 16, .most = std::uint64_t{1} << 16};
 
-/// Non-blocking calls: the library's and the choice's, two in a row. One-sided error probability 5 %.
+/// For non-blocking calls: the MPI library's and the choice's, two or four in a row. One-sided error
+/// probability 5 %.
 inline constexpr std::array<Stage, 1> background = {{
     {.turns = "CCDDddccccddddcc", .wins_below = 0.97, .most_lost = 7},
 }};
 
-/// Ways to write long messages into shared memory. All ranks make as many calls, so that they try another way
-/// at the same time. One-sided error probability 5 %.
+/// For ways to write long messages into shared memory. All ranks make the same number of calls, so they try
+/// another way at the same time. One-sided error probability 5 %.
 inline constexpr std::array<Stage, 1> streaming = {{
     {.turns = "DCdcdcdcdcdc", .wins_below = 0.96, .most_lost = 4, .most_lost_if_plain = 9},
 }};

@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-/// Returns the median; of an even number of samples, the mean of the middle two; of none, 0.
+/// Returns the median. For an even number of samples it is the mean of the middle two, for none 0.
 inline double median(std::vector<double> samples) {
   if (samples.empty()) return 0;
   std::ranges::sort(samples);

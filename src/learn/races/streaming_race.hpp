@@ -10,25 +10,25 @@
 
 namespace stretto {
 
-/// Finds out whether long messages go better through the caches or past them. Between two cores of one
-/// last-level cache, a piece that a core has written is read best from that cache. Between others, a line
-/// that one core has written and another one has, or wants, takes several times as long as one in memory.
-/// No processor says for sure which of the two cases a job has (and a virtual machine may move).
+/// Finds out whether long messages are faster through the caches or past them. Between two cores that share a
+/// last-level cache, a piece is read best from that cache. Between other cores, a line that one core has
+/// written and another one has, or wants, takes several times as long as a line in memory. No processor says
+/// for sure which of the two cases a job has (and a virtual machine may move).
 ///
-/// It is a matter of each rank alone: what it writes is the same. So ranks need not agree.
+/// Ranks need not agree on a way, because a rank writes the same bytes either way.
 class StreamingRace {
  public:
   enum class Way : std::uint8_t {
     cached,
-    into_store,  // what others read goes past the caches
-    everywhere,  // and so does what the program gets
+    into_store,  // bytes that others read go past the caches
+    everywhere,  // and so do those that the program gets
   };
   static constexpr std::size_t ways = 3;
 
-  /// `taking_part`: the first so many ways.
+  /// The first `taking_part` ways take part.
   explicit StreamingRace(std::size_t taking_part) : ways_(taking_part) {}
 
-  /// How the next call is to be made. After it, call count() with its seconds.
+  /// The way of the next call. After it, call count() with its seconds.
   [[nodiscard]] Way next() const {
     return quiet_ == 0 && trial_.next() == Trial::Side::challenger ? challenger_ : winner_;
   }

@@ -16,7 +16,7 @@ constexpr double short_seconds = 0.0005;
 /// A challenger that takes less than this multiple of the defender's time is plainly faster.
 constexpr double plainly_faster = 0.8;
 
-/// Empty calls are a magnitude of their own.
+/// Returns the magnitude of a length. Empty calls are a magnitude of their own.
 int magnitude_of(double bytes) {
   return bytes >= 1 ? std::ilogb(bytes) + 1 : 0;
 }
@@ -98,7 +98,7 @@ Trial::Verdict Trial::agree(std::span<const double> agreed) {
   return verdict;
 }
 
-/// Times of single calls and of turns of several calls do not compare.
+/// Forgets turns of another kind: times of single calls and of turns of several calls cannot be compared.
 void Trial::forget_other_turns() {
   const Stage& last = stages_[last_stage_];
   last_stage_ = stage_;
@@ -114,8 +114,8 @@ void Trial::begin_next_stage() {
   bytes_.assign(stage().turns.size(), 0);
 }
 
-/// The ratio of the sides' statistics, in all magnitudes of which both have had calls, by the number of
-/// calls.
+/// Returns the ratio of the sides' statistics over all magnitudes in which both have had calls, weighted by
+/// the number of calls.
 double Trial::compare(Statistic of_defender, Statistic of_challenger) const {
   std::map<int, std::array<Turns, 2>> magnitudes;
   for (const Side side : {Side::defender, Side::challenger}) {
@@ -167,13 +167,13 @@ Trial::Verdict Trial::judge() const {
       lost <= stage().may_lose(now < plainly_faster)) {
     return Verdict::challenger;
   }
-  // It cannot win any more, even if it proves to be plainly faster.
+  // The challenger cannot win any more, even if it proves to be plainly faster.
   if (lost > stages_.back().may_lose(true)) return Verdict::defender;
-  // One late call does not make it slower.
+  // One late call does not make the challenger slower.
   const double at_best = compare(best_of, best_of);
   const bool is_short = usual < short_seconds && stage().loses_above_if_short > 0;
   const double most = is_short ? stage().loses_above_if_short : stage().loses_above;
-  // What sets things up may be fast, too: a link that was idle passes bytes at once.
+  // Turns that set things up may also be fast: a link that was idle passes bytes at once.
   return at_best > most && now > (is_single ? 1 : most) ? Verdict::defender : otherwise;
 }
 

@@ -11,10 +11,11 @@
 
 namespace stretto {
 
-/// A part of a trial: which side makes which call, and what the times of these calls decide.
+/// A part of a trial. It says which side makes which call, and what the times of these calls decide.
 struct Stage {
-  /// A letter for each turn: `d` is the defender's, `c` the challenger's. The time of a capital's turn is no
-  /// measure: it makes schedules, buffers and connections, or meets ranks that the other side has left late.
+  /// A letter for each turn: `d` is the defender's, `c` the challenger's. The time of a turn with a capital
+  /// letter is no measure: its calls make schedules, buffers and connections, or meet ranks that the other
+  /// side has left late.
   std::string_view turns;
 
   enum class Counts : std::uint8_t {
@@ -32,16 +33,16 @@ struct Stage {
 
   /// The challenger wins if it takes less than this multiple of the defender's time (0: it cannot win yet),
   double wins_below = 0;
-  /// if a call takes at least so many seconds,
+  /// if a call takes at least this many seconds,
   double wins_from = 0;
-  /// and if it is the slower one in at most so many of all pairs of turns (Mann-Whitney).
+  /// and if it is the slower one in at most this many of all pairs of turns (Mann-Whitney).
   std::size_t most_lost = any;
-  /// The same if it is plainly faster, so that one of its turns may be late. 0: as above.
+  /// The same limit if it is plainly faster, so that one of its turns may be late. 0: as above.
   std::size_t most_lost_if_plain = 0;
   /// It loses if it takes more than this multiple, and its best turn, too. In the last stage it loses unless
   /// it wins.
   double loses_above = never;
-  /// The same of calls below 0.5 ms, of which a single one says little. 0: as above.
+  /// The same limit for calls below 0.5 ms, of which a single one says little. 0: as above.
   double loses_above_if_short = 0;
 
   [[nodiscard]] std::size_t may_lose(bool is_plain) const {
@@ -49,12 +50,12 @@ struct Stage {
   }
 };
 
-/// Compares two ways to carry calls out, in the calls that the program makes anyway: the defender, which is
-/// in force, and a challenger. Races and duels differ by their stages (policies.hpp), by who agrees on the
-/// times and when, and by what follows from the verdict.
+/// Compares two ways to carry out calls: the defender, which is in force, and a challenger. It uses the calls
+/// that the program makes anyway. Races and duels differ in their stages (policies.hpp), in who agrees on the
+/// times and when, and in what follows from the verdict.
 ///
-/// What it does depends only on the number of calls and on the times that are given to agree(). If these are
-/// the same on all ranks, so are its decisions.
+/// Its decisions depend only on the number of calls and on the times that are given to agree(). If these are
+/// the same on all ranks, so are the decisions.
 class Trial {
  public:
   enum class Side : std::uint8_t { defender, challenger };
@@ -68,34 +69,36 @@ class Trial {
   };
   using Turns = std::vector<Turn>;
 
-  /// `first`: who makes the first call. If it is the challenger, the sides of the first stage are exchanged.
+  /// `first` makes the first call. If it is the challenger, the sides of the first stage are exchanged.
   explicit Trial(std::span<const Stage> stages, Side first = Side::defender);
 
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const { return side_of(turn_); }
   /// The side of a turn of the stage. After the last one, until the ranks have agreed, it is the defender's.
   [[nodiscard]] Side side_of(std::size_t turn) const;
-  /// `bytes`: if the stage compares by them.
+  /// Counts a call. `bytes` matter only if the stage compares by them.
   void count(double seconds, double bytes = 0);
 
-  /// Whether the calls of a stage have been made: times must be agreed on before the next call.
+  /// Whether all calls of the stage have been made, so that times must be agreed on before the next call.
   [[nodiscard]] bool wants_agreement() const { return turn_ == stage().turns.size(); }
-  /// What this rank has measured in the stage: the seconds of each turn, and then, if the stage compares by
-  /// them, the bytes of each.
+  /// Returns this rank's measurements in the stage: the seconds of each turn, followed by the bytes of each
+  /// turn if the stage compares by them.
   [[nodiscard]] std::vector<double> figures() const;
-  /// `agreed`: the greatest figures of all ranks, or those of this rank if others need not decide alike.
+  /// Judges by `agreed`: the greatest figures of all ranks, or this rank's own if others need not decide
+  /// alike.
   Verdict agree(std::span<const double> agreed);
 
   /// The time of the challenger as a multiple of the defender's; 0: not known.
   [[nodiscard]] double ratio() const;
   /// The median time of a side's turns; 0: not known.
   [[nodiscard]] double time_of(Side side) const;
-  /// The seconds by which the challenger's calls were slower than as many of the defender's. What its first
-  /// call sets up is not counted, nor are ranks that come late.
+  /// The seconds by which the challenger's calls were slower than the same number of the defender's. The time
+  /// for setting things up in the first call is not counted, nor is that of ranks that come late.
   [[nodiscard]] double lost() const;
-  /// The same after another stage, if the sides go on like their best turns, or as usual if that is less.
+  /// The seconds lost after another stage, if the sides go on like their best turns, or as usual if that is
+  /// less.
   [[nodiscard]] double lost_after_next_stage() const;
-  /// What the calls of the side that has lost cost, in calls by the other one.
+  /// The cost of the loser's calls, in calls by the other side.
   [[nodiscard]] double calls_lost(Side loser) const;
 
  private:
@@ -119,10 +122,10 @@ class Trial {
   std::size_t stage_ = 0;
   std::size_t turn_ = 0;  // of the stage
   int call_ = 0;          // of the turn
-  // Of this rank, by turn of the stage.
+  // This rank's measurements, by turn of the stage.
   std::vector<double> seconds_;
   std::vector<double> bytes_;
-  // What was agreed on, in the last stages whose turns are alike.
+  // The turns that were agreed on in the last stages whose turns are alike.
   std::array<Calls, 2> sides_;
   std::size_t last_stage_ = 0;  // of these
   double lost_before_ = 0;      // in turns of another kind

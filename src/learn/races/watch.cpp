@@ -6,10 +6,10 @@
 namespace stretto {
 namespace {
 
-/// Calls that take so much longer or shorter than before show that the network has changed.
+/// Calls that take this many times longer or shorter than before show that the network has changed.
 constexpr double other_regime = 1.6;
 constexpr int strikes_of_regime = 2;
-/// Calls of a size that does not come back within so many others are not waited for.
+/// The number of calls for which the watch waits for another one of its size.
 constexpr std::uint64_t most_others = 64;
 
 }  // namespace

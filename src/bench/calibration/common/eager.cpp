@@ -6,7 +6,8 @@
 namespace stretto::bench {
 namespace {
 
-/// An attempt that says "eager" is right. One that says "not" may have been delayed.
+/// Whether messages of this size go eagerly. An attempt that says so is right. One that says "not" may have
+/// been delayed.
 bool goes_eagerly(Team& team, const Level& level, std::size_t bytes) {
   constexpr int tries = 3;
   constexpr double shortest = 4e-3;  // longer than a slice of a shared core
@@ -34,7 +35,7 @@ EagerLimit find_eager_limit(Team& team, const Level& level, std::size_t longest,
     return eager;
   };
   for (std::size_t bytes = 1; bytes <= longest && is_eager(bytes);) bytes *= 2;
-  // Headers count against the library's limits, so these sizes are not round numbers.
+  // Headers count against the MPI library's limits, so these sizes are not round numbers.
   constexpr std::size_t close = 4;
   while (limit.synchronous && *limit.synchronous - limit.eager > close) {
     is_eager(limit.eager + (*limit.synchronous - limit.eager) / 2);

@@ -39,7 +39,7 @@ double read_load_average() {
 
 LoadWatch::LoadWatch(const Site& site) : site_(site), before_(read()) {}
 
-/// All cores of the node together, in ticks since it was booted.
+/// Returns the ticks of all cores of the node together since it was booted.
 LoadWatch::Ticks LoadWatch::read() {
   // user, nice, system, idle, iowait, irq, softirq, steal (proc(5))
   std::array<double, 8> ticks{};
@@ -56,7 +56,7 @@ LoadWatch::Ticks LoadWatch::read() {
 
 void LoadWatch::sample() {
   meet({0.0});
-  // Sleeps so long that ranks which still poll for the others sleep too.
+  // Sleeps long enough that ranks which still poll for others are asleep, too.
   sleep(watched_seconds / 5);
   const Ticks begin = read();
   sleep(watched_seconds);

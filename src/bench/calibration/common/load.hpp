@@ -5,10 +5,10 @@
 
 namespace stretto::bench {
 
-/// What else runs on the nodes, from Linux's own counts.
+/// Watches what else runs on the nodes, by Linux's own counts.
 ///
-/// {"event": "load", "nodes": [{"host", "cores", "busy", "stolen", "load"}]}: for each node, how many of
-/// its cores were busy while all ranks slept, which part of its time a hypervisor has given to others since
+/// {"event": "load", "nodes": [{"host", "cores", "busy", "stolen", "load"}]}: for each node, how many of its
+/// cores were busy while all ranks slept, the part of its time that a hypervisor has given to others since
 /// the last sample, and the load average of the last minute.
 class LoadWatch {
  public:

@@ -18,7 +18,7 @@ void TeamPhase::measure(double seconds, int pass) {
     team_.serve();
   }
   team_.release();
-  // The other ranks have slept here all the time.
+  // The other ranks have slept here all this time.
   std::vector<double> found = findings();
   if (!team_.leads()) std::fill(found.begin(), found.end(), 0.0);
   learn(meet(std::move(found), on_progress()));

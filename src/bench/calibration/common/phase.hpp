@@ -32,10 +32,10 @@ class Phase {
   Phase(Phase&&) = delete;
   Phase& operator=(Phase&&) = delete;
 
-  /// Its share of the time, relative to the others.
+  /// The phase's share of the time, relative to the others.
   virtual double weight() const = 0;
-  /// Collective over MPI_COMM_WORLD. Measures for about so long, but takes a few samples of each case in
-  /// any case.
+  /// Collective over MPI_COMM_WORLD. Measures for about `seconds`, but takes at least a few samples of each
+  /// case.
   virtual void measure(double seconds, int pass) = 0;
 
  protected:
@@ -53,7 +53,7 @@ class Phase {
     std::shuffle(cases.begin(), cases.end(), random_);
   }
 
-  /// Collective: takes all cases once per round, in shuffled order, for about so long.
+  /// Takes all cases once per round, in shuffled order, for about `seconds`. Collective.
   template <typename Case, typename Take>
   void take_in_rounds(std::vector<Case>& cases, double seconds, int least, int most, const Take& take) {
     const double begin = seconds_now();
@@ -88,8 +88,8 @@ class TeamPhase : public Phase {
   virtual void prepare(double /*seconds*/, int /*pass*/) {}
   /// Called on the team's leader.
   virtual void lead(double seconds, int pass) = 0;
-  /// On the leader, findings() returns what all ranks must know of what was found; learn() gets it on all
-  /// of them. No value may be below 0.
+  /// On the leader, findings() returns the findings that all ranks must know; learn() gets them on all ranks.
+  /// No value may be below 0.
   virtual std::vector<double> findings() const { return {0.0}; }
   virtual void learn(const std::vector<double>& /*findings*/) {}
   Team& team() { return team_; }

@@ -15,8 +15,8 @@ class Records {
   void add(const nlohmann::ordered_json& about, double seconds);
   void add(const nlohmann::ordered_json& about, const std::vector<double>& seconds);
 
-  /// Collective over the owner and rank 0, which prints an event for each case: its description, the pass
-  /// over all phases, its samples. Clears the samples.
+  /// Prints an event for each case on rank 0: its description, the number of the pass, and its samples.
+  /// Clears the samples. Collective over the owner and rank 0.
   void publish(int owner, int rank, int pass);
 
  private:

@@ -160,8 +160,8 @@ void Team::answer_train(const Order& order) {
 
 bool Team::goes_eagerly(std::size_t bytes, double seconds) {
   reserve(bytes, 1);
-  // The receiver starts to sleep later. So whatever delays this rank, a send that ends before `seconds`
-  // have passed has ended without a receive.
+  // The receiver begins to wait later than this. So whatever delays this rank, a send that ends before
+  // `seconds` have passed has ended without a receive.
   const double begin = seconds_now();
   command({Task::eager, {}, 1, bytes, 1, seconds});
   MPI_Request request = send(bytes, message_tag);
@@ -231,8 +231,8 @@ void Team::follow(const Order& order) {
   }
 }
 
-/// The library may do its own work without a receive: Open MPI's shared memory needs some of that to end an
-/// eager send.
+/// Probes for a message that never comes, so that the MPI library does its own work without a receive: Open
+/// MPI's shared memory needs some of that to end an eager send.
 void Team::probe_for(double seconds) const {
   auto* const probe = mpi.Iprobe;
   for (const double begin = seconds_now(); seconds_now() - begin < seconds;) {
@@ -265,7 +265,7 @@ void Team::say_ready() const {
 }
 
 void Team::reserve(std::size_t sent, std::size_t received) {
-  // Written when it is allocated, so that the system maps the pages now, not in a timed message.
+  // resize() writes the memory, so the system maps the pages now and not in a timed message.
   if (sent_.size() < sent) sent_.resize(sent);
   if (received_.size() < received) received_.resize(received);
 }

@@ -8,17 +8,17 @@
 
 namespace stretto::bench {
 
-/// Some ranks that measure while the others sleep. The first one leads: it says what comes next and takes
-/// all times by its own clock, since what it times begins and ends on itself. The others serve it until
-/// they are dismissed. Timing begins when all have said that they are ready.
+/// Some ranks that measure while the others sleep. The first one leads: it says what comes next and takes all
+/// times with its own clock, because everything that it times begins and ends on this rank. The others serve
+/// it until they are dismissed. Timing begins when all have said that they are ready.
 class Team {
  public:
-  /// How often something is repeated: the mean of `count` times is taken, after `before` others.
+  /// How often a step is repeated: the mean of `count` times is taken, after `before` others.
   struct Row {
     int count = 1;
     int before = 0;
   };
-  /// What the ranks of a team do together beyond messages: which work, and how many times.
+  /// The work of the ranks of a team other than messages: which work, and how many times.
   using Work = std::function<void(int which, int count)>;
 
   Team(std::vector<int> ranks, int rank);
@@ -27,7 +27,7 @@ class Team {
   bool leads() const { return ranks_.front() == rank_; }
   bool takes_part() const;
 
-  // For the leader. Messages are between it and the second rank, except in shifts.
+  // For the leader. Messages are between the leader and the second rank, except in shifts.
 
   /// Returns the seconds of a message there and a reply back.
   double round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& row);
@@ -39,18 +39,18 @@ class Team {
   /// Sends `count` messages, up to `window` of them in flight. Each is acknowledged when it has arrived.
   /// Returns the seconds from the first send to each acknowledgement.
   std::vector<double> train(std::size_t bytes, int count, int window);
-  /// Returns whether a send ends within so many seconds in which the receiver posts no receive.
+  /// Returns whether a send ends within `seconds`, in which the receiver posts no receive.
   bool goes_eagerly(std::size_t bytes, double seconds);
-  /// Returns the seconds of one time, the mean of `count` in a row.
+  /// Returns the mean seconds of a work that is done `count` times in a row.
   double work(int which, int count);
   /// Ends the others' serve().
   void dismiss();
 
-  // For the other ranks.
+  // Only for the other ranks.
 
   void serve();
 
-  // For all of the team.
+  // For all ranks of the team.
 
   void set_work(Work work) { work_ = std::move(work); }
   /// Frees the memory of the messages.
@@ -61,7 +61,7 @@ class Team {
   struct Order {
     Task task;
     Row row;
-    int messages;  // at once; or which work
+    int messages;  // in flight at once; or which work
     std::size_t bytes;
     std::size_t reply_bytes;
     double seconds;
@@ -73,7 +73,7 @@ class Team {
   void follow(const Order& order);
   void probe_for(double seconds) const;
   void answer_round_trips(const Order& order);
-  // These return the time when what counts began.
+  // These return the time when the timed part began.
   double make_round_trips(const Order& order);
   double make_exchanges(const Order& order);
   double make_shifts(const Order& order);

@@ -10,7 +10,7 @@
 
 namespace stretto::bench {
 
-/// Throws an error unless a call of MPI has succeeded.
+/// Throws an error unless an MPI call has succeeded.
 void check(int code);
 
 /// Waits as Stretto's engine does for its messages: polls a few times, then yields the core after each
@@ -18,12 +18,12 @@ void check(int code);
 void finish(std::span<MPI_Request> requests);
 void finish(MPI_Request request);
 
-/// A barrier of all ranks of the communicator that waits in that way.
+/// Waits in that way for all ranks of the communicator (a barrier).
 void line_up(MPI_Comm comm);
 
-/// A barrier of all ranks. Each gets the largest of each value over all of them, so that all decide alike.
-/// Ranks that wait here wait for others that measure: they sleep between polls, longer and longer, and take
-/// no core away from them. `on_progress` is called after each sleep.
+/// Waits for all ranks (a barrier). Returns the largest of each value over all ranks, so that all decide
+/// alike. Ranks wait here for others that measure, so they sleep between polls, longer and longer, and leave
+/// the cores to those. `on_progress` is called after each sleep.
 std::vector<double> meet(std::vector<double> values, const std::function<void()>& on_progress = {});
 
 }  // namespace stretto::bench

@@ -20,7 +20,7 @@ constexpr int most_in_sample = 64;
 constexpr int least_rounds = 3;
 constexpr int most_rounds = 25;
 
-/// The pair, and a third rank at their distance if there is one.
+/// Returns the pair, and a third rank at their distance if there is one.
 std::vector<int> find_ranks(const Topology& topology, const Level& level) {
   const int one = level.pair[0];
   const int other = level.pair[1];
@@ -36,7 +36,7 @@ std::vector<int> find_ranks(const Topology& topology, const Level& level) {
   return level.pair;
 }
 
-/// Whether a rank sends and receives at once.
+/// Measures whether a rank sends and receives at once.
 class Duplex : public LevelPhase {
  public:
   Duplex(Site& site, std::size_t level, const OnProgress& on_progress)
@@ -52,7 +52,8 @@ class Duplex : public LevelPhase {
                [this](std::size_t number) { sample(sizes_[number]); });
   }
 
-  /// As many as the time allows for the fewest rounds, if messages in both directions take twice as long.
+  /// Lists as many sizes as the time allows for the fewest rounds, if messages in both directions take twice
+  /// as long.
   void list_sizes(double seconds) {
     double taken = 0;
     for (std::size_t bytes = shortest; bytes <= longest; bytes *= 2) {
@@ -64,8 +65,9 @@ class Duplex : public LevelPhase {
     }
   }
 
-  /// The first ones are not timed: the ranks start some microseconds apart, and what an idle link has saved
-  /// up must be used up, as it is when a program sends more than one message.
+  /// Returns how many messages to send. The first ones are not timed: the ranks start some microseconds
+  /// apart, and the bytes that an idle link has saved up must be used up, as in a program that sends more
+  /// than one message.
   Team::Row row_for(std::size_t bytes) const {
     const double wanted = level().burst > 0 ? shaped_sample_seconds : sample_seconds;
     const double count = std::ceil(wanted / level().seconds(bytes) / 2) * 2;

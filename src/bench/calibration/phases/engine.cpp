@@ -17,12 +17,12 @@ constexpr std::size_t tiny = 8;
 constexpr double sample_seconds = 200e-6;
 constexpr int most_in_sample = 256;
 
-/// The farthest level: there, messages take most of a core.
+/// Returns the farthest level, where messages take most time of a core.
 const Level& find_level(const Site& site) {
   return site.levels.back();
 }
 
-/// Its pair, or as many ranks of a node if there is only one node.
+/// Returns the pair of that level, or `ranks` ranks of a node if there is only one node.
 std::vector<int> find_ranks(const Site& site, int ranks) {
   const Level& level = find_level(site);
   if (ranks == 2) return level.pair;
@@ -31,8 +31,9 @@ std::vector<int> find_ranks(const Site& site, int ranks) {
   return {there.begin(), there.begin() + std::min<std::ptrdiff_t>(ranks, std::ssize(there))};
 }
 
-/// Segments add messages and rounds to a call at the same time. With one algorithm there are as many rounds
-/// as a rank has ends of messages, with another half as many. So the two effects can be separated.
+/// Measures the overhead of the engine. Segments add messages and rounds to a call at the same time. One
+/// algorithm has as many rounds as a rank has ends of messages, another has half as many. So the two effects
+/// can be separated.
 class Engine : public TeamPhase {
  public:
   Engine(Site& site, int ranks, const OnProgress& on_progress)

@@ -37,7 +37,7 @@ std::vector<int> list_counts(int last) {
   return counts;
 }
 
-/// Pairs of ranks of two nodes, as many as the smaller node has.
+/// Returns flows between the ranks of two nodes, as many as the smaller node has ranks.
 std::vector<Flow> flows_between(const Topology& topology, int one, int other) {
   std::vector<Flow> flows;
   for (int place = 0; place < std::min(topology.ppn(one), topology.ppn(other)); ++place) {
@@ -54,7 +54,8 @@ int fullest_node(const Topology& topology) {
   return fullest;
 }
 
-/// Flows that belong together: those between one pair of nodes. A limit of fabric takes all of them.
+/// Returns groups of flows that belong together. For the fabric's limit, a group has all flows between one
+/// pair of nodes; for the other limits, it has one flow.
 std::vector<std::vector<Flow>> list_groups(const Topology& topology, Limit limit) {
   std::vector<std::vector<Flow>> groups;
   const int half = topology.nodes / 2;
@@ -130,7 +131,7 @@ class Flows : public Phase {
   }
 
  private:
-  /// The flows of so many groups at once, and a communicator of the participating ranks.
+  /// The flows of `groups` groups at once, and a communicator of the participating ranks.
   struct Crew {
     int groups;
     std::vector<Flow> flows;
@@ -155,7 +156,7 @@ class Flows : public Phase {
     return crew;
   }
 
-  /// The flow of which this rank is an end.
+  /// Returns the flow of which this rank is an end, or nullptr.
   const Flow* own_flow(const Crew& crew) const {
     const auto found = std::find_if(crew.flows.begin(), crew.flows.end(), [this](const Flow& flow) {
       return flow.sender == site().rank || flow.receiver == site().rank;
@@ -168,14 +169,14 @@ class Flows : public Phase {
     constexpr double tiny_seconds = 10e-3;
     constexpr std::size_t shortest = std::size_t{64} << 10U;
     constexpr std::size_t longest = std::size_t{1} << 20U;
-    // Messages of some milliseconds at most, and samples that are large compared with a bucket.
+    // Messages take some milliseconds at most, and samples are large compared with a bucket.
     const auto in_time = static_cast<std::size_t>(std::max(1.0, level_.bandwidth * 10e-3));
     const std::size_t large = std::clamp(std::bit_floor(in_time), shortest, longest);
     const double seconds = std::max(large_seconds, 6 * level_.burst / level_.bandwidth);
     for (const Crew& crew : crews_) {
       cases_.push_back({&crew, large, 4, false, seconds});
       if (limit_ == Limit::memory) continue;
-      // Messages as a stream, and one at a time from each rank.
+      // Tiny messages go as a stream, and one at a time from each rank.
       cases_.push_back({&crew, tiny, 16, false, tiny_seconds});
       cases_.push_back({&crew, tiny, 1, true, tiny_seconds});
     }
@@ -196,7 +197,7 @@ class Flows : public Phase {
       const bool large = one.bytes > tiny;
       line_up(one.crew->comm);
       if (large && level_.burst > 0) {
-        // First uses up what the links have saved up.
+        // First uses up the bytes that the links have saved up.
         const auto flows_of_link =
             static_cast<double>(one.crew->flows.size()) / (limit_ == Limit::fabric ? one.crew->groups : 1);
         const double share = 1.5 * level_.burst / static_cast<double>(one.bytes) / flows_of_link;
@@ -214,7 +215,7 @@ class Flows : public Phase {
     return meet({seconds}, on_progress())[0];
   }
 
-  /// The sender's time ends with an answer of the receiver.
+  /// Sends or receives a stream. The sender's time ends with an answer of the receiver.
   void stream(const Flow& flow, std::size_t bytes, int messages, int window) {
     const bool sends = flow.sender == site().rank;
     const int partner = sends ? flow.receiver : flow.sender;

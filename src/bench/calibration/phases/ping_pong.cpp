@@ -19,12 +19,12 @@ constexpr int least_rounds = 4;
 constexpr int most_rounds = 40;
 constexpr std::size_t half_steps_from = 1024;
 constexpr std::size_t longest_wanted = std::size_t{64} << 20U;
-constexpr std::size_t longest_needed = std::size_t{64} << 10U;  // nothing is measured for less
-constexpr double bend = 0.08;  // a size so far off the line through its neighbours gets more of them
+constexpr std::size_t longest_needed = std::size_t{64} << 10U;  // with less, nothing is measured
+constexpr double bend = 0.08;  // a size this far off the line through its neighbours gets more neighbours
 constexpr std::size_t most_new_sizes = 8;  // in flight
 constexpr int refinements = 3;
 
-/// Powers of two, from 1 KiB on with 1.5 times each between them.
+/// Returns powers of two, and from 1 KiB on also 1.5 times each.
 std::vector<std::size_t> list_sizes(std::size_t longest) {
   std::vector<std::size_t> sizes;
   for (std::size_t bytes = 1; bytes <= longest; bytes *= 2) {
@@ -46,7 +46,7 @@ class PingPong : public LevelPhase {
     std::vector<double> seconds;
   };
 
-  /// All ranks compute the same figures.
+  /// Chooses the longest message. All ranks compute the same figures.
   void prepare(double seconds, int pass) override {
     if (pass > 0) return;
     const auto needed = [&](std::size_t longest) {
@@ -90,7 +90,7 @@ class PingPong : public LevelPhase {
     }
   }
 
-  /// A new size. What a first message sets up, such as registered memory, is not in the samples.
+  /// Adds a size. The samples do not include what a first message sets up, such as registered memory.
   void add(std::size_t bytes) {
     if (bytes > longest_ || cases_.contains(bytes)) return;
     sleep(level().pause());
@@ -99,7 +99,7 @@ class PingPong : public LevelPhase {
     Case one;
     const double wanted = sample_seconds / team().round_trips(bytes, bytes, {1});
     one.count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
-    // What the link has saved up must last for the whole sample, or be used up in the first part.
+    // The bytes that the link has saved up must last for the whole sample, or be used up in its first part.
     if (level().burst > 0) {
       const double lasts = level().burst / 2 / static_cast<double>(bytes);
       one.count = std::clamp(static_cast<int>(lasts), 1, one.count);
@@ -121,7 +121,7 @@ class PingPong : public LevelPhase {
     return sizes;
   }
 
-  /// Adds sizes where the times bend most, as long as a round takes no more than so many seconds.
+  /// Adds sizes where the times bend most, as long as they add no more than `seconds` to a round.
   void refine(double seconds) {
     struct Bend {
       double deviation;

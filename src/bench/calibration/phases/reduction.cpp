@@ -59,8 +59,8 @@ class Reduction : public Phase {
     int count;
   };
 
-  /// Up to vectors that no cache holds, if all ranks of a node have the memory for that, and the time. The
-  /// same on all ranks.
+  /// Lists sizes up to vectors that no cache holds, if all ranks of a node have the memory and the time for
+  /// that. The sizes are the same on all ranks.
   void list_cases(double seconds) {
     const std::size_t memory = system_value(_SC_PAGESIZE) * system_value(_SC_PHYS_PAGES);
     const auto ranks = static_cast<std::size_t>(site().topology.max_ppn);
@@ -69,7 +69,7 @@ class Reduction : public Phase {
     const std::size_t wanted = std::clamp(std::bit_ceil(cached / 2), usual, longest);
     constexpr double slow = 1e9;  // bytes a second, to bound the time
     const double in_time = seconds * slow / 2 / (least_rounds + 1) / 2;
-    // No value may be below 0, so the smallest is found as the largest of the inverses.
+    // meet() takes no values below 0, so the smallest is found as the largest of the inverses.
     const double limit = std::min({room, in_time, static_cast<double>(wanted)});
     const double all = 1 / meet({1 / std::max(limit, 1.0)})[0];
     longest_ = std::max(shortest, std::bit_floor(static_cast<std::size_t>(all)));

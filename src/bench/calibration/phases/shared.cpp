@@ -23,15 +23,16 @@ constexpr int most_in_sample = 256;
 constexpr int least_rounds = 3;
 constexpr int most_rounds = 30;
 
-/// The nearest two ranks of a node.
+/// Returns the nearest two ranks of a node.
 std::vector<int> find_pair(const Site& site) {
   return site.levels.front().name == "network" ? std::vector<int>{} : site.levels.front().pair;
 }
 
-/// Three flows tell apart what a core needs to write a message, to read it and to reduce it. An exchange by
-/// recursive doubling writes the vector and reads the other one's. A ring writes it, reduces one half
-/// straight from the other one's memory and reads the other half. Broadcasts in turns from either rank take
-/// the slower one of writing and reading.
+/// Measures messages through shared memory. Three flows separate the times that a core needs to write, to
+/// read and to reduce a message. In an exchange by recursive doubling, a rank writes its vector and reads the
+/// other rank's. In a ring, it writes its vector, reduces one half straight from the other rank's memory and
+/// reads the other half. Broadcasts with alternating roots take the longer one of the times to write and to
+/// read.
 class Shared : public TeamPhase {
  public:
   Shared(Site& site, const OnProgress& on_progress) : TeamPhase(site, on_progress, find_pair(site)) {
@@ -72,7 +73,8 @@ class Shared : public TeamPhase {
     });
   }
 
-  /// The first calls set up channels and map pages. An even number: roots alternate.
+  /// Chooses the number of calls in a sample. The first calls, which set up channels and map pages, do not
+  /// count. The number is even, because roots alternate.
   void choose_count(std::size_t index) {
     run(index);
     const double pairs = sample_seconds / run(index) / 2;

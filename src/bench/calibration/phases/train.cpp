@@ -11,7 +11,7 @@ namespace {
 
 constexpr int messages = 64;
 constexpr int window = 2;
-constexpr double pause = 0.3;  // what was saved up before is there again; buckets of clouds are even larger
+constexpr double pause = 0.3;  // idle links have filled up again; buckets of clouds are even larger
 constexpr double long_enough = 0.02;
 constexpr std::size_t shortest = std::size_t{64} << 10U;
 constexpr int least = 3;
@@ -24,7 +24,7 @@ struct Bucket {
 };
 
 /// Fits the second half of a train by least squares. Messages in flight together may share the link and
-/// arrive together. Only the last of those tells how much had arrived by then.
+/// arrive together. Only the last of these shows how much had arrived by then.
 Bucket fit_bucket(const std::vector<double>& seconds, double bytes, double round_trip) {
   const double pace = seconds.back() / static_cast<double>(seconds.size());
   double n = 0;
@@ -53,7 +53,7 @@ class Train : public LevelPhase {
   double weight() const override { return 2; }
 
  private:
-  /// All ranks compute the same figures.
+  /// Checks that there is enough time. All ranks compute the same figures.
   void prepare(double seconds, int pass) override {
     const double needed = (least + 1) * (pause + messages * level().seconds(shortest));
     // The pauses do not get shorter with the budget: up to a third of it may be spent here.
@@ -74,8 +74,8 @@ class Train : public LevelPhase {
                     there);
       const Bucket bucket = fit_bucket(there, static_cast<double>(bytes_), 2 * level().latency);
       bandwidths.push_back(bucket.bandwidth);
-      // A delay at the beginning is made up as long as the bucket does not overflow meanwhile. So the line
-      // through the end of a train counts, not the speed of its beginning.
+      // A delay at the beginning is made up for as long as the bucket does not overflow meanwhile. So the
+      // line through the end of a train counts, not the speed of its beginning.
       bursts.push_back(bucket.burst > 2 * static_cast<double>(bytes_) ? bucket.burst : 0);
       report_progress();
     }
