@@ -50,11 +50,13 @@ constexpr std::array collectives{Collective::allreduce,      Collective::bcast, 
                                  Collective::scatter,        Collective::scatterv,  Collective::scan,
                                  Collective::exscan,         Collective::barrier};
 
+/// The names of `collectives`.
+constexpr std::array<std::string_view, collectives.size()> collective_names{
+    "allreduce", "bcast",   "reduce",  "reduce_scatter", "allgather", "alltoall", "alltoallv",
+    "gather",    "gatherv", "scatter", "scatterv",       "scan",      "exscan",   "barrier"};
+
 constexpr std::string_view name_of(Collective collective) {
-  constexpr std::array<std::string_view, collectives.size()> names{
-      "allreduce", "bcast",   "reduce",  "reduce_scatter", "allgather", "alltoall", "alltoallv",
-      "gather",    "gatherv", "scatter", "scatterv",       "scan",      "exscan",   "barrier"};
-  return names.at(static_cast<std::size_t>(collective));
+  return collective_names.at(static_cast<std::size_t>(collective));
 }
 
 constexpr std::optional<Collective> find_collective(std::string_view name) {

@@ -21,6 +21,7 @@
 #include "schedule/action_text.hpp"
 #include "select/spec.hpp"
 #include "settings/settings.hpp"
+#include "text/known_names.hpp"
 #include "topology/cpu_domains.hpp"
 #include "topology/topology_text.hpp"
 #include "verify/verify.hpp"
@@ -31,11 +32,8 @@ namespace stretto {
 
 Collective collective_named(const std::string& name) {
   if (const auto found = find_collective(name)) return *found;
-  std::string known;
-  for (const Collective collective : collectives) {
-    known += (known.empty() ? "" : ", ") + std::string(name_of(collective));
-  }
-  throw std::invalid_argument("there is no collective \"" + name + "\"; there are " + known);
+  throw std::invalid_argument("there is no collective \"" + name + "\"" +
+                              known_names_text(name, collective_names));
 }
 
 Recipe recipe_spelled(const std::string& collective, const std::string& text) {
@@ -338,6 +336,13 @@ void bind_proof(nb::module_& module) {
         return has_fixed_tree(question.recipe, question.topology, question.root);
       },
       "Whether the registry says that every result is the expression of the fixed tree.");
+  module.def(
+      "known_names_text",
+      [](const std::string& wrong, const std::vector<std::string>& known) {
+        return known_names_text(wrong, known);
+      }, nb::arg("wrong"),
+             nb::arg("known"),
+             "The end of a message about a name that is not known: the nearest known one, or all of them.");
   def_question(
       module, "why_unsupported",
       [](const Question& question) {

@@ -25,6 +25,7 @@
 #include "model/machine_text.hpp"
 #include "model/predictor.hpp"
 #include "select/spec.hpp"
+#include "text/known_names.hpp"
 
 namespace nb = nanobind;
 
@@ -52,12 +53,12 @@ constexpr Names<Staging, 3> staging_names{
 
 template <typename Value, std::size_t count>
 Value named(const std::string& what, const std::string& text, const Names<Value, count>& names) {
-  std::string known;
+  std::vector<std::string_view> known;
   for (const auto& [name, value] : names) {
     if (name == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(name);
+    known.push_back(name);
   }
-  throw std::invalid_argument(what + " \"" + text + "\": there are " + known);
+  throw std::invalid_argument("there is no " + what + " \"" + text + "\"" + known_names_text(text, known));
 }
 
 std::map<std::string, double> parts_of(const Instant& instant) {

@@ -28,7 +28,7 @@ namespace {
 NamedCall call_named(const std::string& name) {
   if (const auto call = find_call(name)) return *call;
   throw std::invalid_argument("there is no call \"" + name +
-                              "\"; there are allreduce, iallreduce, allreduce_init, …");
+                              "\"; there are names such as allreduce, iallreduce, allreduce_init");
 }
 
 std::vector<Table::Row> rows_of(const Table::Shape& shape, const std::string& call) {

@@ -22,6 +22,7 @@
 #include "exec/preload.hpp"
 #include "exec/target.hpp"
 #include "select/spec.hpp"
+#include "text/known_names.hpp"
 
 namespace stretto {
 namespace {
@@ -97,9 +98,7 @@ std::string force(const std::string& text, std::set<Collective>& forced) {
   const std::string spec = text.substr(slash == std::string::npos ? 0 : slash + 1);
   const std::optional<Collective> collective = find_collective(name);
   if (!collective) {
-    std::string known;
-    for (const Collective one : collectives) known += (known.empty() ? "" : ", ") + std::string(name_of(one));
-    return "--spec " + text + ": there is no such collective; there are " + known;
+    return "--spec " + text + ": there is no such collective" + known_names_text(name, collective_names);
   }
   if (!forced.insert(*collective).second) return "--spec " + text + ": there is one for " + name + " already";
   if (spec != "auto") {

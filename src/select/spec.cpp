@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "text/known_names.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
@@ -20,10 +21,11 @@ std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
 }
 
-std::string known_names(Collective collective) {
-  std::string names;
+std::vector<std::string_view> known_names(Collective collective, bool may_be_native) {
+  std::vector<std::string_view> names;
+  if (may_be_native) names.emplace_back("native");
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.collective == collective) names += ", " + std::string(algorithm.name);
+    if (algorithm.collective == collective) names.push_back(algorithm.name);
   }
   return names;
 }
@@ -51,10 +53,8 @@ class Parser {
     if (may_be_native && name == "native") return {};
     const Algorithm* algorithm = find_algorithm(collective, name);
     if (algorithm == nullptr) {
-      std::string known = known_names(collective);
-      known = may_be_native ? "native" + known : known.substr(std::min<std::size_t>(2, known.size()));
-      fail("there is no " + std::string(name_of(collective)) + " algorithm " + quoted(name) + "; there are " +
-           known);
+      fail("there is no " + std::string(name_of(collective)) + " algorithm " + quoted(name) +
+           known_names_text(name, known_names(collective, may_be_native)));
     }
     Recipe recipe = usual_recipe(*algorithm);
     if (take('(')) parse_parts(recipe);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "sockets/frame.hpp"
+#include "text/known_names.hpp"
 #include "text/size.hpp"
 #include "topology/topology_text.hpp"
 
@@ -178,11 +179,12 @@ constexpr auto variables = std::to_array<Variable>({
     {"STRETTO_WATCHDOG", take<&Settings::watchdog_seconds, parse_duration>},
 });
 
-std::string known_variables() {
-  std::string names;
-  for (const Variable& variable : variables) names += std::string(variable.name) + ", ";
-  for (const Collective collective : collectives) names += variable_of(collective) + ", ";
-  return names.substr(0, names.size() - 2);
+std::vector<std::string> known_variables() {
+  std::vector<std::string> names;
+  names.reserve(variables.size() + collectives.size());
+  for (const Variable& variable : variables) names.emplace_back(variable.name);
+  for (const Collective collective : collectives) names.push_back(variable_of(collective));
+  return names;
 }
 
 void parse_variable(std::string_view name, std::string_view value, Settings& settings) {
@@ -192,8 +194,9 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
   const auto* const known = std::ranges::find(variables, name, &Variable::name);
   if (known != variables.end()) return known->take(name, value, settings);
   if (counts_elsewhere(name)) return;
-  settings.complaints.push_back(
-      {std::string(name), "there is no such setting; there are " + known_variables(), "it is ignored"});
+  settings.complaints.push_back({std::string(name),
+                                 "there is no such setting" + known_names_text(name, known_variables()),
+                                 "it is ignored"});
 }
 
 /// Returns the content of a topology file on one line; the value itself if it is not the path of a file.

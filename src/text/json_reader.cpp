@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "text/known_names.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
@@ -331,10 +332,9 @@ std::optional<JsonValue> JsonObject::optional(std::string_view key) {
 void JsonObject::finish() const {
   for (const auto& [key, value] : members_->items()) {
     if (std::ranges::find(asked_, key) != asked_.end()) continue;
-    std::string known;
-    for (const std::string& asked : asked_) known += (known.empty() ? "" : ", ") + asked;
-    if (place_.path().empty()) known += ", " + std::string(unread_key);
-    JsonValue(value, joined(place_.path(), key)).fail("there is no such key; there are " + known);
+    std::vector<std::string> known = asked_;
+    if (place_.path().empty()) known.emplace_back(unread_key);
+    JsonValue(value, joined(place_.path(), key)).fail("there is no such key" + known_names_text(key, known));
   }
 }
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
+from stretto.bench.earlier import complain_of_slower, find_changes, print_changes, read_earlier
 from stretto.bench.files import Outcome, Outputs
 from stretto.bench.report import report
 from stretto.bench.request import Request
@@ -15,11 +17,22 @@ from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.machine_load import LoadWatch
 
 
-def compare(request: Request, place: Place, rate: float | None, outputs: Outputs, *, as_json: bool) -> None:
+def compare(
+    request: Request,
+    place: Place,
+    rate: float | None,
+    outputs: Outputs,
+    *,
+    earlier: Path | None = None,
+    tolerance: float = 0.0,
+    as_json: bool,
+) -> None:
     """Measure, print and write. If the run is interrupted, report what was measured before.
 
-    `rate`: of a node's link in bytes per second, where the user knows it.
+    `rate`: of a node's link in bytes per second, where the user knows it. `earlier`: the file of an earlier
+    run; raises SlowerError if a call takes longer than then by more than the part `tolerance`.
     """
+    before = read_earlier(earlier, request.collective) if earlier else None
     arguments = request.arguments(has_library=place.has_library)
     target = find_target(place, may_lack_mpi=True)
     run = Run()
@@ -45,3 +58,8 @@ def compare(request: Request, place: Place, rate: float | None, outputs: Outputs
             finish(str(error))
         raise
     finish()
+    if before:
+        changes = find_changes(before, run)
+        if not as_json:
+            print_changes(changes, tolerance)
+        complain_of_slower(changes, tolerance)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from stretto import _core
 from stretto.results.runs import NON_BLOCKING
 from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
@@ -33,7 +34,8 @@ class ElementType(StrEnum):
 def find_collective(name: str) -> Collective:
     """The collective of that name. Raises StrettoError if it cannot be measured."""
     if name not in COLLECTIVES:
-        raise StrettoError(f"{name}: the collectives that can be measured are {', '.join(COLLECTIVES)}")
+        known = _core.known_names_text(name, list(COLLECTIVES))
+        raise StrettoError(f"there is no collective {name!r}{known}")
     return COLLECTIVES[name]
 
 

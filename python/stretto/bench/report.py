@@ -6,7 +6,7 @@ from __future__ import annotations
 from stretto.bench.files import Outcome, Outputs, run_text
 from stretto.bench.table import notes, results_table
 from stretto.results.runs import summarize
-from stretto.support.console import print_lines, print_result
+from stretto.support.console import announce, print_lines, print_result
 from stretto.support.errors import WrongResultError
 from stretto.support.units import format_bytes
 
@@ -30,9 +30,7 @@ def report(outcome: Outcome, *, emulated: bool, outputs: Outputs, as_json: bool)
     text = run_text(outcome, rows)
     print_result(as_json, lambda: text, show)
     outputs.write(outcome, rows, text)
-    if outcome.incomplete and not as_json:
-        for file in outputs.named():
-            print(f"written to {file}")
+    announce(*outputs.named(), as_json=as_json)
     wrong = [
         f"{series.label} at {format_bytes(series.bytes)}{' in place' if series.in_place else ''}"
         for series in run.series

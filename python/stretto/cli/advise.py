@@ -22,10 +22,10 @@ from stretto.advise.plot import plot_advice
 from stretto.advise.result import Question, find_advice
 from stretto.advise.table import print_advice, print_check
 from stretto.cli.options import Ppn
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.model.walker import machine_names
 from stretto.spec.recipes import check_sized, sized_collectives
-from stretto.support.console import print_result
+from stretto.support.console import announce, print_result
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_sizes
 
@@ -70,7 +70,7 @@ def advise(
     ] = True,
     as_json: AsJson = False,
     output: ResultFile = None,
-    png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
+    png_file: Annotated[Path | None, picture_file("throughput over size")] = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Write a tuning table (STRETTO_TABLE) for --mpi here.")
     ] = None,
@@ -98,3 +98,4 @@ def advise(
         write_atomically(table_file, tuning_table(collective, nodes, ppn, mpi, name, found.advice))
     if png_file:
         plot_advice(f"{found.title}, predicted", found.advice, png_file)
+    announce(output, table_file, png_file, as_json=as_json)

@@ -13,6 +13,7 @@ from stretto.bench.files import Outputs
 from stretto.bench.options import ElementType, InPlace, check_picture, find_collective
 from stretto.bench.request import Request
 from stretto.bench.targets import Place
+from stretto.cli.completion import complete_collective, complete_specs
 from stretto.cli.options import (
     Element,
     LabName,
@@ -27,14 +28,17 @@ from stretto.cli.options import (
     Seed,
     Skew,
 )
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES
 from stretto.support.units import parse_rate, parse_seconds, parse_sizes
 
 
 def bench(
-    collective: Annotated[str, typer.Argument(help=f"The collective: {', '.join(COLLECTIVES)}.")],
+    collective: Annotated[
+        str,
+        typer.Argument(help=f"The collective: {', '.join(COLLECTIVES)}.", autocompletion=complete_collective),
+    ],
     launch: LauncherLine = None,
     specs: Annotated[
         str,
@@ -43,6 +47,7 @@ def bench(
             "'native(ring)' the MPI library's own algorithm of that name. Default: native,auto; with "
             "--mpi sockets, auto and the short list.",
             show_default=False,
+            autocompletion=complete_specs,
         ),
     ] = "",
     forms: Annotated[
@@ -90,10 +95,26 @@ def bench(
     seed: Seed = 1,
     as_json: AsJson = False,
     output: ResultFile = None,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line for each result here.")] = None,
-    png_file: Annotated[
-        Path | None, typer.Option("--png", help="Plot throughput, or overlap, over size here.")
+    csv_file: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Write a line for each result into this file."),
     ] = None,
+    png_file: Annotated[
+        Path | None,
+        picture_file("throughput, or overlap, over size"),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--compare",
+            metavar="FILE",
+            help="The -o file of an earlier run: compare the times; exit with 1 if one became slower.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(min=0, metavar="PART", help="With --compare: the part by which a call may be slower."),
+    ] = 0.05,
 ) -> None:
     """Measure a collective by several specs, interleaved in one run, and check every result."""
     place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
@@ -116,4 +137,5 @@ def bench(
     )
     check_picture(find_collective(collective), png_file)
     rate = parse_rate(link_rate) if link_rate else None
-    compare(request, place, rate, Outputs(output, csv_file, png_file), as_json=as_json)
+    outputs = Outputs(output, csv_file, png_file)
+    compare(request, place, rate, outputs, earlier=earlier, tolerance=tolerance, as_json=as_json)

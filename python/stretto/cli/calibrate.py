@@ -16,7 +16,7 @@ from stretto.calibrate.plot import plot_fit
 from stretto.calibrate.session import fit_machine, measure, read_machine
 from stretto.calibrate.simulation import Shape, simulate
 from stretto.cli.options import LabName, LauncherLine, MpiName, OnLab, Ppn, Provider
-from stretto.cli.result_options import AsJson
+from stretto.cli.result_options import AsJson, picture_file
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.model.machine_file import file_text
 from stretto.results.runs import describe_machine
@@ -36,7 +36,9 @@ def calibrate(
     ranks: Annotated[
         int | None,
         typer.Option(
+            "--ranks",
             "--np",
+            "-n",
             min=2,
             help="Ranks. Default: one per core of this node, or all of the lab.",
         ),
@@ -60,9 +62,7 @@ def calibrate(
     output: Annotated[Path, typer.Option("--output", "-o", help="Machine file to write.")] = Path(
         "machine.json"
     ),
-    png_file: Annotated[
-        Path | None, typer.Option("--png", help="Draw the points against their fits here.")
-    ] = None,
+    png_file: Annotated[Path | None, picture_file("the points against their fits")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
     description: Annotated[str, typer.Option(help="Description of the machine in one line.")] = "",
     as_json: AsJson = False,

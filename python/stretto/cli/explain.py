@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from stretto import _core
+from stretto.cli.completion import complete_collective
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson
 from stretto.model.fabric_file import LATEST, fabric_paths, find_fabric
@@ -24,19 +25,24 @@ from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology
 from stretto.support.console import print_result
-from stretto.support.errors import StrettoError
 from stretto.support.units import parse_bytes
 
 
 def explain(
     collective: Annotated[
         str | None,
-        typer.Argument(help=f"One of {', '.join(_core.collectives())}. Default: all.", show_default=False),
+        typer.Argument(
+            help=f"One of {', '.join(_core.collectives())}. Default: all.",
+            show_default=False,
+            autocompletion=complete_collective,
+        ),
     ] = None,
     size: Annotated[
         str | None,
         typer.Option(
-            "--bytes", metavar="SIZE", help="Show one call with its candidates and their times: 16MiB"
+            "--bytes",
+            metavar="SIZE",
+            help="Show one call with its candidates and their times: 16MiB, the default with --machine.",
         ),
     ] = None,
     nodes: ModelNodes = None,
@@ -91,9 +97,7 @@ def explain(
         return
     if collective is not None:
         check_collective(collective)
-    if size is None:
-        if machine or measured:
-            raise StrettoError("--machine and --measured are for one call: give --bytes, too")
+    if size is None and not machine and not measured:
         known = find_fabric(fabric or LATEST, os.environ) if fabric or fabric_paths(os.environ) else None
         if fabric is None and known and mpi not in (None, known.family):
             known = None
@@ -105,7 +109,7 @@ def explain(
         print_result(as_json, lambda: overview_json(overview, sys.argv), lambda: print_overview(overview))
         return
     collective = collective or "allreduce"
-    its_bytes = parse_bytes(size) if COLLECTIVES[collective].has_message else 0
+    its_bytes = parse_bytes(size or "16MiB") if COLLECTIVES[collective].has_message else 0
     machine, fabric = usual_source(machine, fabric, os.environ)
     known = find_fabric(fabric, os.environ) if fabric else None
     call = Call(collective, its_bytes, explained_topology(topology, nodes, ppn, known, machine))

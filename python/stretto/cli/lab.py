@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.completion import complete_mpi
 from stretto.cli.program import Command, ProgramCommand, program_of
 from stretto.cli.result_options import AsJson
 from stretto.lab import commands
@@ -75,13 +76,22 @@ def status(as_json: AsJson = False) -> None:
 @lab.command(cls=ProgramCommand)
 def run(
     context: typer.Context,
-    mpi_name: Annotated[str, typer.Option("--mpi", help="|".join(flavor.value for flavor in mpi.Flavor))],
+    mpi_name: Annotated[
+        str,
+        typer.Option(
+            "--mpi",
+            metavar="NAME",
+            help=f"{', '.join(flavor.value for flavor in mpi.Flavor)}.",
+            autocompletion=complete_mpi,
+        ),
+    ],
     ppn: Annotated[
         str,
         typer.Option(metavar="N|N,N,...", help="Ranks on each node: one number for all, or one for each."),
     ] = "1",
     np: Annotated[
-        int | None, typer.Option("--np", "-n", help="Number of ranks. Default: --ppn on every node.")
+        int | None,
+        typer.Option("--ranks", "--np", "-n", help="Number of ranks. Default: --ppn on every node."),
     ] = None,
     provider: Annotated[str, typer.Option(help="The network layer of MPICH 5: ucx or ofi.")] = "ucx",
     stretto: Annotated[

@@ -31,7 +31,7 @@ class _Line:
 _USE, _MEASURE, _UNDERSTAND, _RESEARCH = "Use", "Measure", "Understand", "Research"
 
 _COMMANDS = {
-    "run": _Line(_USE, "Run a program with Stretto under it."),
+    "run": _Line(_USE, "Run an MPI program with Stretto under it."),
     "exec": _Line(_USE, "Become an MPI program with Stretto under it, behind a launcher."),
     "doctor": _Line(_USE, "Check the installation: what is there, what is missing, and how to get it."),
     "export": _Line(_USE, "Write settings for the MPI library itself."),

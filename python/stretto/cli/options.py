@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stretto.bench.options import ElementType
+from stretto.cli.completion import complete_mpi
 
 LauncherLine = Annotated[
     list[str] | None,
@@ -16,12 +17,17 @@ LauncherLine = Annotated[
 MpiName = Annotated[
     str | None,
     typer.Option(
-        "--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi; sockets: no MPI."
+        "--mpi",
+        metavar="NAME",
+        help="openmpi, openmpi5, mpich, mpich5 or intelmpi; sockets: no MPI.",
+        autocompletion=complete_mpi,
     ),
 ]
 Ranks = Annotated[
     int | None,
-    typer.Option("--np", min=1, help="Number of ranks. Default: 2, or as many as the lab holds."),
+    typer.Option(
+        "--ranks", "--np", "-n", min=1, help="Number of ranks. Default: 2, or as many as the lab holds."
+    ),
 ]
 OnLab = Annotated[bool, typer.Option("--lab", help="Run on the emulated cluster of stretto lab up.")]
 LabName = Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")]

@@ -11,8 +11,9 @@ import typer
 from stretto import _core
 from stretto._core import Prediction
 from stretto.bench.options import check_picture
+from stretto.cli.completion import complete_collective, complete_specs
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.model.device_copies import with_copies
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.predict.judgement import judge, judgement_json
@@ -29,14 +30,17 @@ from stretto.predict.specs import (
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology, topology_text
-from stretto.support.console import print_result, progress_bar
+from stretto.support.console import announce, print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import format_bytes, format_place, parse_sizes, split_list
 
 
 def predict(
-    collective: Annotated[str, typer.Argument(help=f"One of {', '.join(_core.collectives())}")],
+    collective: Annotated[
+        str,
+        typer.Argument(help=f"One of {', '.join(_core.collectives())}", autocompletion=complete_collective),
+    ],
     machine: Annotated[
         str, typer.Option(help=f"A machine file, or one of {', '.join(machine_names())}.")
     ] = "altec",
@@ -45,7 +49,11 @@ def predict(
     topology: Topology = None,
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..1GiB:4",
     specs: Annotated[
-        str, typer.Option(help="Comma-separated list. Default: every spec that is the best at some size.")
+        str,
+        typer.Option(
+            help="Comma-separated list. Default: every spec that is the best at some size.",
+            autocompletion=complete_specs,
+        ),
     ] = "",
     formulas: Annotated[
         bool, typer.Option("--formulas", help="Add the papers' closed forms (allreduce).")
@@ -74,7 +82,7 @@ def predict(
     ] = None,
     as_json: AsJson = False,
     output: ResultFile = None,
-    png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
+    png_file: Annotated[Path | None, picture_file("throughput over size")] = None,
 ) -> None:
     """Predict collectives on a machine: one of the papers', or one that stretto calibrate measured."""
     check_collective(collective)
@@ -120,6 +128,7 @@ def predict(
             draw_predictions(title, [*predictions, *closed], shown, bounds, png_file)
 
     write_all(lambda: write_atomically(output, text) if output else None, draw)
+    announce(output, png_file, as_json=as_json)
 
 
 def _judge(machine: str, files: list[Path], sizes: list[int], as_json: bool, output: Path | None) -> None:
@@ -134,3 +143,4 @@ def _judge(machine: str, files: list[Path], sizes: list[int], as_json: bool, out
     print_result(as_json, lambda: text, lambda: print_judgement(judgement))
     if output:
         write_atomically(output, text)
+    announce(output, as_json=as_json)

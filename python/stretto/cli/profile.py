@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.completion import complete_mpi, complete_spec
 from stretto.cli.program import ProgramCommand, program_of
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.support.console import print_result
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.trace.profile_file import profile_text
@@ -27,14 +28,23 @@ _STANDARD_ERROR = 2
 def profile(
     context: typer.Context,
     output: ResultFile = None,
-    png_file: Annotated[Path | None, typer.Option("--png", help="Draw the histograms here.")] = None,
+    png_file: Annotated[Path | None, picture_file("the histograms")] = None,
     spec: Annotated[
         list[str] | None,
-        typer.Option(help="The spec of allreduce, or of another collective, as in stretto run."),
+        typer.Option(
+            help="The spec of allreduce, or of another collective, as in stretto run.",
+            autocompletion=complete_spec,
+        ),
     ] = None,
     as_json: AsJson = False,
     mpi_name: Annotated[
-        str | None, typer.Option("--mpi", metavar="NAME", help="The MPI of the ranks, as in stretto run.")
+        str | None,
+        typer.Option(
+            "--mpi",
+            metavar="NAME",
+            help="The MPI of the ranks, as in stretto run.",
+            autocompletion=complete_mpi,
+        ),
     ] = None,
 ) -> None:
     """Run an MPI program and profile its collectives: stretto profile -- mpirun -np 8 ./program.

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.result_options import AsJson
+from stretto.cli.completion import complete_collectives, complete_mpis
+from stretto.cli.result_options import AsJson, picture_file
 from stretto.regret import networks
 from stretto.regret.file import regret_text
 from stretto.regret.libraries import find_libraries
@@ -19,7 +20,7 @@ from stretto.regret.output import display, print_regret
 from stretto.regret.session import Wanted, failures, measure_all, open_record
 from stretto.regret.specs import Tables
 from stretto.spec.recipes import check_sized, sized_collectives
-from stretto.support.console import print_result
+from stretto.support.console import announce, print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.support.interruption import INTERRUPTIONS, signal_of
@@ -34,6 +35,7 @@ def regret(
         typer.Option(
             "--networks",
             metavar="NAMES",
+            autocompletion=complete_mpis,
             help="Comma-separated list: NODESxRATE, NODESxRANKSxRATE, 1xRANKS for this machine; + between "
             f"unequal nodes; /RACKSxUPLINK. all means {_NETWORKS}.",
         ),
@@ -49,7 +51,11 @@ def regret(
         ),
     ] = None,
     collectives: Annotated[
-        str, typer.Option(help=f"Comma-separated list of {', '.join(sized_collectives())}.")
+        str,
+        typer.Option(
+            help=f"Comma-separated list of {', '.join(sized_collectives())}.",
+            autocompletion=complete_collectives,
+        ),
     ] = "allreduce,bcast,reduce,reduce_scatter,allgather",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..16MiB:4",
     tables: Annotated[
@@ -82,7 +88,8 @@ def regret(
         ),
     ] = None,
     png_file: Annotated[
-        Path | None, typer.Option("--png", help="Draw a map here: networks by sizes, coloured by gain.")
+        Path | None,
+        picture_file("a map of networks by sizes, coloured by gain,"),
     ] = None,
     panels: Annotated[
         Panels, typer.Option(help="What each panel of the map is for; its cells are means over the rest.")
@@ -116,5 +123,6 @@ def regret(
     print_result(as_json, lambda: regret_text(jobs, request, sys.argv), lambda: print_regret(jobs))
     if png_file:
         draw_map(jobs, panels, png_file)
+    announce(output, png_file, as_json=as_json)
     if failures(jobs):
         raise typer.Exit(1)

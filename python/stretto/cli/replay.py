@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.completion import complete_specs
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.replay.comparison import compare
 from stretto.replay.durations import CallSource
 from stretto.replay.file import replay_json
@@ -28,7 +29,7 @@ from stretto.replay.plan import (
 from stretto.replay.play import STEPS, play_all
 from stretto.replay.plot import draw_replay
 from stretto.replay.table import print_replay
-from stretto.support.console import print_result, progress_bar
+from stretto.support.console import announce, print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import parse_bytes, parse_seconds
@@ -55,7 +56,8 @@ def replay(
         str | None,
         typer.Option(
             help=f"Specs for the allreduces of gradients. Default: {USUAL_SPECS}. `native` is the library of "
-            "--selector, `auto` Stretto's built-in rule."
+            "--selector, `auto` Stretto's built-in rule.",
+            autocompletion=complete_specs,
         ),
     ] = None,
     selector: Selector = "openmpi",
@@ -89,7 +91,7 @@ def replay(
     ] = None,
     as_json: AsJson = False,
     output: ResultFile = None,
-    png_file: Annotated[Path | None, typer.Option("--png", help="Draw images/s and messages here.")] = None,
+    png_file: Annotated[Path | None, picture_file("images/s and messages")] = None,
 ) -> None:
     """Replay a training by Horovod's logic on a simulated cluster: stretto replay alexnet --platform altec.
 
@@ -118,3 +120,4 @@ def replay(
         lambda: write_atomically(output, text) if output else None,
         lambda: draw_replay(plan, outcomes, comparison, png_file) if png_file else None,
     )
+    announce(output, png_file, as_json=as_json)

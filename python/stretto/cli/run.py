@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.completion import complete_mpi, complete_spec
 from stretto.cli.program import QuickCommand, program_of
 from stretto.launch.run import become_launcher
 
@@ -18,7 +19,10 @@ def run(
     context: typer.Context,
     spec: Annotated[
         list[str] | None,
-        typer.Option(help="The spec of allreduce, as ring:segments=4, or of another: bcast/chain."),
+        typer.Option(
+            help="The spec of allreduce, as ring:segments=4, or of another: bcast/chain.",
+            autocompletion=complete_spec,
+        ),
     ] = None,
     stats: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write what was called into this JSON file.")
@@ -46,6 +50,7 @@ def run(
             metavar="NAME",
             help="The MPI of the ranks, if the program is not its launcher (a script, srun): openmpi, "
             "openmpi5, mpich, mpich5 or intelmpi.",
+            autocompletion=complete_mpi,
         ),
     ] = None,
 ) -> None:

@@ -14,7 +14,7 @@ from stretto.show.diagram import check_picture_file, diagram_json, draw_diagram,
 from stretto.show.terminal import print_diagram
 from stretto.spec.recipes import find_recipe
 from stretto.spec.topologies import parse_topology, topology_text
-from stretto.support.console import print_result
+from stretto.support.console import announce, print_lines, print_result
 from stretto.support.files import check_files
 
 
@@ -52,6 +52,7 @@ def show(
         if output is None:
             print_diagram(diagram, rank_order)
         else:
-            print(f"{output}: {diagram.title}")
+            print_lines([diagram.title], style="bold")
+            announce(output)
 
     print_result(as_json, lambda: diagram_json(diagram), show_it)

@@ -18,10 +18,11 @@ from stretto.bench.options import (
     find_collective,
     parse_specs,
 )
+from stretto.cli.completion import complete_collective, complete_specs
 from stretto.cli.options import Element, Ppn, Root, Skew
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.program import ProgramCommand, program_of
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.results.runs import summarize
 from stretto.simulate.jobs import Job, ping_pong, run_jobs
 from stretto.simulate.output import (
@@ -34,7 +35,7 @@ from stretto.simulate.output import (
 )
 from stretto.simulate.platforms import Platform, find_platform
 from stretto.spec.collectives import COLLECTIVES
-from stretto.support.console import print_result, progress_bar
+from stretto.support.console import announce, print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_sizes
@@ -69,7 +70,8 @@ def simulate(
         Path | None, typer.Option("--xml", help="Write the platform as SimGrid's XML.")
     ] = None,
     png_file: Annotated[
-        Path | None, typer.Option("--png", help="Without a command: draw the platform's ping-pong.")
+        Path | None,
+        picture_file("the platform's ping-pong, without a command,"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -91,6 +93,7 @@ def simulate(
         )
         if png_file:
             plot_ping_pong(its_platform, seconds, png_file)
+        announce(png_file, as_json=as_json)
         return
     if command[0] != "bench":
         raise StrettoError(f"-- {' '.join(command)}: what can be simulated is -- bench COLLECTIVE")
@@ -121,12 +124,18 @@ _bench_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @_bench_app.command()
 def bench(
     context: typer.Context,
-    collective: Annotated[str, typer.Argument(help=f"What to simulate: {', '.join(COLLECTIVES)}.")],
+    collective: Annotated[
+        str,
+        typer.Argument(
+            help=f"What to simulate: {', '.join(COLLECTIVES)}.", autocompletion=complete_collective
+        ),
+    ],
     specs: Annotated[
         str,
         typer.Option(
             help="Comma-separated list of specs. `native` is the choice of --selector, "
-            "'native(rdb)' an algorithm of SMPI, `auto` Stretto's built-in rule."
+            "'native(rdb)' an algorithm of SMPI, `auto` Stretto's built-in rule.",
+            autocompletion=complete_specs,
         ),
     ] = "native,auto",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..1GiB:4",
@@ -136,8 +145,10 @@ def bench(
     element: Element = ElementType.FLOAT,
     as_json: AsJson = False,
     output: ResultFile = None,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per result here.")] = None,
-    png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write a line per result into this CSV file.")
+    ] = None,
+    png_file: Annotated[Path | None, picture_file("throughput over size")] = None,
 ) -> None:
     """Run `stretto bench` in virtual time."""
     where: Where = context.obj
@@ -174,3 +185,4 @@ def bench(
         lambda: print_run(where.platform, run, rows, bound, arithmetic=where.arithmetic),
     )
     outputs.write(outcome, rows, text)
+    announce(*outputs.named(), as_json=as_json)

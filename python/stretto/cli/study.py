@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stretto.bench.targets import Place
+from stretto.cli.completion import complete_mpis, complete_specs
 from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Ranks, Seed
 from stretto.cli.program import LauncherCommand, program_of
 from stretto.cli.result_options import AsJson
@@ -23,7 +24,7 @@ from stretto.study.output import display, print_guidelines, print_study
 from stretto.study.runs import Clock, Settings
 from stretto.study.session import check_guidelines, compare, describe_place, find_targets
 from stretto.study.specs import read_specs
-from stretto.support.console import print_result
+from stretto.support.console import announce, print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import make_folder, write_atomically
 from stretto.support.interruption import INTERRUPTIONS, signal_of
@@ -52,6 +53,7 @@ def study(
         typer.Option(
             "--mpi",
             metavar="NAMES",
+            autocompletion=complete_mpis,
             help="Comma-separated list of openmpi, openmpi5, mpich, mpich5, intelmpi.",
         ),
     ] = None,
@@ -62,7 +64,10 @@ def study(
         str, typer.Option(help="Message sizes: 64KiB,1MB or 1KiB..64MiB or, by a factor of 4, 1KiB..1GiB:4.")
     ] = "1KiB..16MiB:4",
     specs: Annotated[
-        str | None, typer.Option(help="Stretto's specs to compare, in place of the usual ones.")
+        str | None,
+        typer.Option(
+            help="Stretto's specs to compare, in place of the usual ones.", autocompletion=complete_specs
+        ),
     ] = None,
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="Time for the whole study, approximately: 10m")
@@ -111,7 +116,7 @@ def study(
                 print_guidelines(checked, failures)
             else:
                 print_study(compared)
-            print(file, *figures, sep="\n")
+            announce(file, *figures)
 
         print_result(as_json, document, show)
     except INTERRUPTIONS as ended:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.result_options import AsJson
+from stretto.cli.result_options import AsJson, picture_file
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
@@ -24,9 +24,7 @@ def trace(
         Path | None, typer.Option("--output", "-o", help="The merged file; default DIR/trace.json.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the slowest collectives to list.")] = 10,
-    png_file: Annotated[
-        Path | None, typer.Option("--png", help="Draw the copies, messages and reductions of calls here.")
-    ] = None,
+    png_file: Annotated[Path | None, picture_file("the copies, messages and reductions of calls")] = None,
     call: Annotated[
         list[str] | None,
         typer.Option(

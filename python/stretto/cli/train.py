@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from stretto.bench.targets import Place
+from stretto.cli.completion import complete_specs
 from stretto.cli.options import LabName, LabPpn, MpiName, OnLab, Provider, Ranks
 from stretto.cli.program import LauncherCommand, program_of
-from stretto.cli.result_options import AsJson, ResultFile
+from stretto.cli.result_options import AsJson, ResultFile, picture_file
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.architectures import ARCHITECTURES
-from stretto.support.console import print_result, progress_bar
+from stretto.support.console import announce, print_result, progress_bar
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.units import parse_seconds
@@ -44,7 +45,9 @@ def train(
     specs: Annotated[
         str,
         typer.Option(
-            help="Specs of MPI_Allreduce. Default: the MPI default, RNG, NBL, NBLx4 and Stretto's choice."
+            help="Specs of MPI_Allreduce. Default: the MPI default, RNG, NBL, NBLx4 and Stretto's choice.",
+            show_default=False,
+            autocompletion=complete_specs,
         ),
     ] = USUAL,
     without: Annotated[
@@ -79,7 +82,8 @@ def train(
     as_json: AsJson = False,
     output: ResultFile = None,
     png_file: Annotated[
-        Path | None, typer.Option("--png", help="Draw images per second and losses here.")
+        Path | None,
+        picture_file("images per second and losses"),
     ] = None,
 ) -> None:
     """Train a network data-parallel, by the MPI default and others in turns; print images per second."""
@@ -99,6 +103,7 @@ def train(
             lambda: write_atomically(output, text) if output else None,
             lambda: draw_training(training, png_file) if png_file else None,
         )
+        announce(output, png_file, as_json=as_json)
 
     try:
         with progress_bar("training") as progress:

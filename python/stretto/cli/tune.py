@@ -12,6 +12,7 @@ import typer
 
 from stretto.bench.options import ElementType, check_forms_without_library
 from stretto.bench.targets import Place, find_target
+from stretto.cli.completion import complete_collectives
 from stretto.cli.options import (
     Element,
     LabName,
@@ -40,7 +41,11 @@ from stretto.tune.session import Settings, Tuning
 def tune(
     launch: LauncherLine = None,
     collectives: Annotated[
-        str, typer.Option(help=f"Comma-separated list of {', '.join(sized_collectives())}.")
+        str,
+        typer.Option(
+            help=f"Comma-separated list of {', '.join(sized_collectives())}.",
+            autocompletion=complete_collectives,
+        ),
     ] = "allreduce",
     forms: Annotated[
         str,

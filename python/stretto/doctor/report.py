@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
-from rich.table import Table
 from rich.text import Text
 
 from stretto.doctor.checks import Finding, Verdict, examine
 from stretto.doctor.choices import list_choices, list_fabrics
 from stretto.launch.mpi import Flavor
-from stretto.support.console import console_for
+from stretto.support.console import print_lines
 from stretto.support.json_files import document_text
+from stretto.support.tables import Column, ResultTable
 
 _STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}
 
@@ -40,18 +40,11 @@ def examine_all() -> Report:
 
 def print_report(report: Report) -> None:
     """Print the findings as tables."""
-    tables = [
-        _table(report.findings, "what", "finding"),
-        _table(
-            report.choice, "choice", "what decides which spec a call takes: the first of these that applies"
-        ),
-        _table(report.network, "network", "what jobs have found out about it"),
-    ]
-    console = console_for(*tables)
-    for table in tables:
-        console.print(table)
-        console.print()
-    console.print(_conclusion(report.served), soft_wrap=True)
+    by = "what decides which spec a call takes: the first of these that applies"
+    _table(report.findings, "what", "finding").print()
+    _table(report.choice, "choice", by).print()
+    _table(report.network, "network", "what jobs have found out about it").print()
+    print_lines([_conclusion(report.served)], style="")
 
 
 def report_json(report: Report) -> str:
@@ -68,8 +61,7 @@ def report_json(report: Report) -> str:
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print what was found of a program."""
-    table = _table(findings, "what", "finding")
-    console_for(table).print(table)
+    _table(findings, "what", "finding").print()
 
 
 def findings_json(findings: Sequence[Finding]) -> str:
@@ -81,14 +73,15 @@ def _rows(findings: Iterable[Finding]) -> list[dict[str, str]]:
     return [{"verdict": one.verdict.name.lower(), "what": one.what, "detail": one.detail} for one in findings]
 
 
-def _table(findings: Iterable[Finding], what: str, meaning: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in ("", what, meaning):
-        table.add_column(title, overflow="fold")
-    for finding in findings:
-        style = _STYLES[finding.verdict]
-        table.add_row(Text(finding.verdict.value, style), Text(finding.what), Text(finding.detail))
-    return table
+def _table(findings: Sequence[Finding], what: str, meaning: str) -> ResultTable[Finding]:
+    return ResultTable(
+        [
+            Column("", lambda one: Text(one.verdict.value, _STYLES[one.verdict]), left=True, is_key=True),
+            Column(what, lambda one: one.what, left=True, is_key=True),
+            Column(meaning, lambda one: one.detail, left=True, wraps=True, is_key=True),
+        ],
+        findings,
+    )
 
 
 def _conclusion(served: Sequence[Flavor]) -> str:

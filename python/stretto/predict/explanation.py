@@ -131,7 +131,7 @@ def usual_source(
     if fabric_paths(environment):
         return None, LATEST
     raise StrettoError(
-        f"which machine is not said, there is no {_USUAL_MACHINE} here, and no job has measured a network "
+        f"no machine is given, there is no {_USUAL_MACHINE} here, and no job has measured a network "
         f"yet; give --machine, with a file of stretto calibrate or one of {', '.join(machine_names())}"
     )
 

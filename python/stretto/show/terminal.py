@@ -11,14 +11,14 @@ from rich.text import Text
 from stretto.show.diagram import Diagram
 from stretto.show.labels import STUCK_MEANS, block_name, local_label, operands, sent_name, stuck_label
 from stretto.show.timeline import Blocks, Message, Timeline
-from stretto.support.console import console_for
+from stretto.support.console import standard_output
 
 _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red", "bright_cyan", "bright_yellow")
 
 
 def print_diagram(diagram: Diagram, rank_order: bool) -> None:
     """Print title, steps, caption and legend; lines are never wrapped."""
-    console = console_for()
+    console = standard_output()
     table = draw_text(diagram.timeline, rank_order)
     needed = Measurement.get(console, console.options.update(max_width=10000), table).maximum
     too_wide = console.is_terminal and needed > console.width

@@ -30,7 +30,9 @@ def check_collective(collective: str) -> str:
     """The name itself. Raises StrettoError if there is no such collective."""
     known = _core.collectives()
     if collective not in known:
-        raise StrettoError(f"there is no collective {collective!r}; there are {', '.join(known)}")
+        raise StrettoError(
+            f"there is no collective {collective!r}{_core.known_names_text(collective, known)}"
+        )
     return collective
 
 
@@ -58,7 +60,7 @@ def collectives_with(name: str, collective: str | None = None) -> list[str]:
     found = [one.collective for one in _core.algorithms() if one.name == algorithm]
     if not found:
         known = list(dict.fromkeys(one.name for one in _core.algorithms()))
-        raise StrettoError(f"there is no algorithm {algorithm!r}; there are {', '.join(known)}")
+        raise StrettoError(f"there is no algorithm {algorithm!r}{_core.known_names_text(algorithm, known)}")
     return found
 
 

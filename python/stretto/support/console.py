@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     Progress,
@@ -16,7 +16,6 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
-from rich.table import Table
 
 from stretto.support.heartbeat import lines_now_and_then
 
@@ -33,23 +32,22 @@ def print_result(as_json: bool, document: Callable[[], str], show: Callable[[], 
         show()
 
 
-def console_for(*tables: Table) -> Console:
-    """A console as wide as the terminal or, in a file or a pipe, as wide as the tables need.
-
-    The only console on standard output, and only for `show` of print_result.
-    """
-    console = Console()
-    if not console.is_terminal:
-        wide = console.options.update(max_width=1000)
-        console.width = max([console.width, *(Measurement.get(console, wide, one).maximum for one in tables)])
-    return console
+def standard_output() -> Console:
+    """The console on standard output, for results only."""
+    return Console()
 
 
 def print_lines(lines: Iterable[str], style: str = "dim", console: Console | None = None) -> None:
     """Print lines of plain text on standard output, each in full length."""
-    console = console or Console()
+    console = console or standard_output()
     for line in lines:
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def announce(*files: Path | None, as_json: bool = False) -> None:
+    """Say which files were written, unless standard output carries a JSON document."""
+    if not as_json:
+        print_lines(f"written to {file}" for file in files if file and file.is_file())
 
 
 class Bar(Progress):

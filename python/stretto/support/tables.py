@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from stretto.support.console import print_lines
+from stretto.support.console import print_lines, standard_output
 
 Row = TypeVar("Row")
 
@@ -60,7 +60,7 @@ class ResultTable(Generic[Row]):
 
     def print(self, console: Console | None = None) -> None:
         """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs."""
-        console = console or Console()
+        console = console or standard_output()
         shown = list(self.columns)
         left_out: list[str] = []
         if console.is_terminal:

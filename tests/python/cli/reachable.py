@@ -19,7 +19,7 @@ from pathlib import Path
 Definition = tuple[str, str]
 """A module and a name on its top level."""
 PRINTER: Definition = ("stretto.support.console", "print_result")
-CONSOLE: Definition = ("stretto.support.console", "console_for")
+CONSOLE: Definition = ("stretto.support.console", "standard_output")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def test_the_rule_is_in_force_without_a_table(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("STRETTO_TABLE", "none")
     output = explain("--bytes", "16MiB", "--nodes", "8")
     chosen = _core.choose("allreduce", 16 << 20, _core.Topology(WHERE))
-    assert f"in force (bold): {chosen}, by the built-in rule; no table" in output
+    assert f"*: in force: {chosen}, by the built-in rule; no table" in output
     assert "the links need" in output
     row = "between nodes: allreduce pof2 bytes>=64KiB block>=64KiB -> ring:segment_bytes={16KiB*ranks}"
     assert f"the rule's row: {row}" in output
@@ -93,7 +93,7 @@ def test_messages_inside_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     where = _core.Topology("ppn=8")
     chosen = _core.choose("allreduce", 64 << 10, where, shares_memory=False)
     assert chosen != _core.choose("allreduce", 64 << 10, where)
-    assert f"in force (bold): {chosen}" in output
+    assert f"*: in force: {chosen}" in output
     assert "inside a node" not in explain("--nodes", "8")
 
 
@@ -156,7 +156,7 @@ def test_a_table_is_in_force(tmp_path: Path) -> None:
     }
     table.write_text(json.dumps(content))
     output = explain("--bytes", "16MiB", "--table", str(table))
-    assert f"in force (bold): ring:segments=16, by {table}: 8 nodes with 1 rank, from 1 MiB on" in output
+    assert f"*: in force: ring:segments=16, by {table}: 8 nodes with 1 rank, from 1 MiB on" in output
     assert "the rule's row" not in output
     assert "1.90 times as fast as native" in output
     rows[1]["to"] = "16MiB"
@@ -172,9 +172,9 @@ def test_what_was_measured_ranks_first(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("STRETTO_TABLE", "none")
     file = run_file(tmp_path, {"native": 0.010, "swing": 0.001, "auto": 0.005})
     output = explain("--bytes", "16MiB", "--measured", str(file))
-    lines = [line for line in output.splitlines() if line.startswith("│")]
-    assert lines[0].split("│")[1].strip() == "swing"
-    assert "1 ms" in lines[0]
+    first = output.splitlines()[4].split()
+    assert first[0] == "swing"
+    assert " ".join(first[3:5]) == "1 ms"
 
 
 def test_a_table_that_is_wrong(tmp_path: Path) -> None:
