@@ -245,8 +245,8 @@ def test_the_tables(samples: Path) -> None:
     lines = [" ".join(line.split()) for line in text_of(study).splitlines()]
     assert "MPI_Allreduce of float, Open MPI 4.1.4, 8 ranks on 8 nodes" in lines
     row = next(line for line in lines if line.startswith("16 MiB 2.397 s"))
-    assert "native(ring) 1.67 (1.67-1.67) NBLx4 1.25 (1.25-1.25)" in row
-    assert "ring:segment_bytes=256KiB 2.08 (2.08-2.08) ring:segment_bytes=256KiB 2.00 (2.00-2.00)" in row
+    assert "native(ring) 1.67 NBLx4 1.25" in row
+    assert "ring:segment_bytes=256KiB 2.08 ring:segment_bytes=256KiB 2.00" in row
     assert row.endswith("%")  # of the bound
     assert "mean 1.67 1.25 2.08 2.00" in lines
     assert any(line.startswith("16 MiB MPI default 2.397 s 2. 2.179 s 1.") for line in lines)

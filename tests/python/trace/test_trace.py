@@ -412,9 +412,9 @@ def test_the_tables_fit_a_hundred_columns() -> None:
     }  # fmt: skip
     one = Collective.of([call(rank, rank * 1000.0, 200_000.0, **more) for rank in range(100)])
     file = io.StringIO()
-    console = Console(file=file, width=100)
-    console.print(slowest_table([one]))
-    console.print(late_table(late_ranks([one]), {rank: rank // 8 for rank in range(100)}))
+    console = Console(file=file, width=100, force_terminal=True, color_system=None)
+    slowest_table([one]).print(console)
+    late_table(late_ranks([one]), {rank: rank // 8 for rank in range(100)}).print(console)
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= 100
     for whole in (

@@ -167,7 +167,7 @@ def test_what_is_shown(tmp_path: Path) -> None:
     training = played(GOOD)
     training.mpi, training.rate = "Open MPI 4", 25e6
     console = Console(width=160, record=True, file=io.StringIO())
-    console.print(table(training))
+    table(training).print(console)
     text = console.export_text()
     assert "MPI default" in text
     assert "2.00" in text
