@@ -69,7 +69,8 @@ def test_messages_of_two_nodes_in_a_step_are_one_arrow() -> None:
 def test_a_rank_or_node_is_shown_with_its_partners(
     call: str, where: str, shown: list[int], note: str
 ) -> None:
-    view = view_of(*call.split(), where)
+    collective, recipe = call.split()
+    view = view_of(collective, recipe, where)
     assert [int(lane.split()[1]) for lane in view.lanes] == shown
     assert len(view.lanes) <= MOST_LANES
     assert any(note in one for one in view.notes)
