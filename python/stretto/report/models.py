@@ -113,8 +113,13 @@ def _prediction_hover(one: Prediction) -> str:
         f"{chart_text(one.collective)} {chart_text(one.spec)}"
         f"<br>{format_bytes(one.bytes)} on {one.nodes} x {one.ppn}"
         f"<br>predicted {format_seconds(one.predicted)}, measured {format_seconds(one.measured)}"
-        f"<br>{100 * one.error:+.1f} %"
+        f"<br>{_signed(one.error)}"
     )
+
+
+def _signed(error: float) -> str:
+    """An error: `+3.1 %`. What rounds to nothing is `+0.0 %`."""
+    return f"{round(100 * error, 1) + 0.0:+.1f} %"
 
 
 def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
@@ -127,7 +132,7 @@ def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
             number(one.nodes * 10**6 + one.ppn, f"{one.nodes} x {one.ppn}"),
             number(one.predicted, format_seconds(one.predicted)),
             number(one.measured, format_seconds(one.measured)),
-            number(one.error, f"{100 * one.error:+.1f} %", mark="bad" if abs(one.error) > 0.35 else "number"),
+            number(one.error, _signed(one.error), mark="bad" if abs(one.error) > 0.35 else "number"),
         ]
         for file in found
         for one in file.predictions
