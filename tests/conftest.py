@@ -157,6 +157,104 @@ STATISTICS: dict[str, Any] = {
     ],
 }
 
+SPREAD = {"median": 1e-3, "p95": 2e-3}
+PROFILE: dict[str, Any] = {
+    "format": "stretto-profile",
+    "version": 1,
+    "ranks": 4,
+    "nodes": 2,
+    "seconds": 10.0,
+    "inside": 4.0,
+    "waiting": 1.0,
+    "collectives": [
+        {
+            "collective": collective,
+            "spec": spec,
+            "form": form,
+            "ranks": 4,
+            "bytes": size,
+            "calls": 10,
+            "total_bytes": 10 * size,
+            "seconds": SPREAD,
+            "inside": inside,
+            "arrival": SPREAD,
+            "gap": SPREAD,
+        }
+        for collective, spec, form, size, inside in (
+            ("allreduce", "native", "blocking", 1 << 20, 1.5),
+            ("allreduce", "ring", "blocking", 1 << 20, 1.0),
+            ("bcast", "native", "nonblocking", 1024, 1.5),
+        )
+    ],
+    "histogram": [
+        {"collective": "allreduce", "begin": 1 << 20, "calls": 20, "total_bytes": 20 << 20, "inside": 2.5},
+        {"collective": "bcast", "begin": 1024, "calls": 10, "total_bytes": 10240, "inside": 1.5},
+    ],
+    "training": {
+        "framework": "horovod",
+        "steps": 19,
+        "step_seconds": 3e-3,
+        "compute_seconds": 2e-3,
+        "uncertainty_seconds": 1e-4,
+        "gradients": [
+            {"name": "second", "bytes": 2_000_000, "ready": 2e-3},
+            {"name": "first", "bytes": 1_000_000, "ready": 5e-4},
+        ],
+        "messages": [{"bytes": 3_000_000, "per_step": 1.5}],
+    },
+}
+TRACE: dict[str, Any] = {
+    "format": "stretto-trace",
+    "version": 1,
+    "folder": "traces",
+    "trace": "traces/trace.json",
+    "events": 100,
+    "ranks": 3,
+    "missing": [2],
+    "complaints": [],
+    "clock_error_us": 2.5,
+    "totals": {
+        "collectives": 7,
+        "incomplete": 7,
+        "overlapping": 0,
+        "contradictions": 0,
+        "waiting_share": 0.25,
+        "by_rank": [{"rank": rank, "inside_us": 2e6, "waiting_us": 1e6 * rank} for rank in range(2)],
+    },
+    "slowest": [
+        {
+            "collective": "allreduce",
+            "sequence": 4,
+            "communicator": communicator,
+            "bytes": 1 << 20,
+            "spec": "ring:segment_bytes=128KiB",
+            "form": "blocking",
+            "ranks": 3,
+            "traced_ranks": 2,
+            "begin_us": 1.0,
+            "total_us": 5000.0,
+            "work_us": 3000.0,
+            "wait_us": 2000.0,
+            "wait_share": 0.4,
+            "last_rank": 1,
+            "lateness_us": 1500.0,
+        }
+        for communicator in ("3@a.1", "3@b.1")
+    ],
+    "late": [
+        {
+            "rank": rank,
+            "collectives": 7,
+            "times": 3,
+            "waited_us": 9000.0,
+            "waited_alone_us": 0.0,
+            "worst": {"communicator": "3@a.1", "sequence": 4},
+        }
+        for rank in (1, None)
+    ],
+    "timelines": [],
+}
+
 
 @pytest.fixture(autouse=True, scope="session")
 def no_table_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -205,6 +303,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("machine", MACHINE),
         ("predictions", PREDICTIONS),
         ("statistics", STATISTICS),
+        ("profile", PROFILE),
+        ("trace", TRACE),
     ):
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return folder

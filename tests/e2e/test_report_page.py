@@ -20,11 +20,12 @@ from selenium.webdriver.support.wait import WebDriverWait
 from stretto.report.contents import page_text
 from stretto.report.inputs import read_inputs
 
-KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")
+KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics", "profile", "trace")
 # Each chart with its traces.
 TRACES = {
     "throughput-1": 9, "throughput-2": 9, "libraries-1": 7, "choices-1": 1, "choices-2": 1, "theory-1": 5,
-    "guidelines-1": 2, "machine-1": 3, "run-1": 2,
+    "guidelines-1": 2, "machine-1": 3, "run-1": 2, "profile-1": 2, "profile-gradients-1": 3,
+    "trace-1": 2, "trace-ranks-1": 2,
 }  # fmt: skip
 SECONDS = 20
 
@@ -113,7 +114,7 @@ def test_hovering_over_a_line_shows_median_interval_and_choice(browser: Chrome) 
     )
     assert "Stretto, 16 MiB" in text
     assert "chosen: ring:segment_bytes=256KiB" in text
-    assert "2.00 (2.00 to 2.00)" in text
+    assert "2.00 times the MPI default" in text
     assert "% of the bound" in text
 
 
@@ -136,29 +137,33 @@ def test_a_click_in_the_legend_hides_a_line(browser: Chrome) -> None:
 def rows(figure: WebElement) -> list[list[str]]:
     return [
         [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
-        for row in figure.find_elements(By.CSS_SELECTOR, "tbody tr")
+        for row in figure.find_elements(By.CSS_SELECTOR, "tbody tr:not(.group)")
         if row.is_displayed()
     ]
 
 
-def test_a_table_is_filtered_by_mpi_and_size_and_text(browser: Chrome) -> None:
+def test_a_table_is_filtered_by_run_and_size_and_text(browser: Chrome) -> None:
     figure = browser.find_element(By.ID, "gains-table")
     browser.execute_script("arguments[0].scrollIntoView({block: 'start', behavior: 'instant'})", figure)
     assert len(rows(figure)) == 8
-    # There is one collective, so there is no choice of it.
-    mpi, size = (Select(one) for one in figure.find_elements(By.TAG_NAME, "select"))
+    headings = figure.find_elements(By.CSS_SELECTOR, "tr.group")
+    assert [one.text for one in headings] == [
+        f"MPI_Allreduce of float, {name}, 8 ranks on 8 nodes" for name in ("Open MPI 4.1.4", "MPICH 5.0.2")
+    ]
+    run, size = (Select(one) for one in figure.find_elements(By.TAG_NAME, "select"))
     assert [option.text for option in size.options] == ["all", "4 KiB", "64 KiB", "1 MiB", "16 MiB"]
     size.select_by_visible_text("1 MiB")
-    assert [row[2] for row in rows(figure)] == ["1 MiB", "1 MiB"]
-    mpi.select_by_index(1)
-    (row,) = rows(figure)
-    assert row[0].startswith(mpi.options[1].text.split(",")[0])
+    assert [row[0] for row in rows(figure)] == ["1 MiB", "1 MiB"]
+    run.select_by_index(1)
+    assert [row[0] for row in rows(figure)] == ["1 MiB"]
+    assert [one.is_displayed() for one in headings] == [True, False]
     assert figure.find_element(By.CLASS_NAME, "count").text == "1 of 8 rows"
-    for one in (mpi, size):
+    for one in (run, size):
         one.select_by_index(0)
     search = figure.find_element(By.CSS_SELECTOR, "input[type=search]")
     search.send_keys("mpich")
-    assert {row[0].split(",")[0] for row in rows(figure)} == {"MPICH 5.0.2"}
+    assert [one.is_displayed() for one in headings] == [False, True]
+    assert len(rows(figure)) == 4
     browser.execute_script("arguments[0].value = ''; arguments[0].dispatchEvent(new Event('input'))", search)
     assert len(rows(figure)) == 8
 
@@ -173,6 +178,38 @@ def test_a_click_on_a_heading_sorts(browser: Chrome) -> None:
     assert [row[5] for row in rows(figure)] == times[::-1]
     heading.click()
     assert [row[5] for row in rows(figure)] == times
+
+
+def test_each_group_of_a_table_is_sorted_by_itself(browser: Chrome) -> None:
+    figure = browser.find_element(By.ID, "gains-table")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'start', behavior: 'instant'})", figure)
+    heading = figure.find_element(By.CSS_SELECTOR, "thead th button")
+    sizes = ["4 KiB", "64 KiB", "1 MiB", "16 MiB"]
+    assert [row[0] for row in rows(figure)] == 2 * sizes
+    heading.click()
+    heading.click()
+    assert [row[0] for row in rows(figure)] == 2 * sizes[::-1]
+    heading.click()
+
+
+def test_a_spec_is_broken_between_its_parts_only(browser: Chrome) -> None:
+    """Even where a column is as narrow as it can be, each part of a spec is on one line."""
+    broken: list[str] = browser.execute_script(
+        """const table = document.querySelector('#gains-table table');
+        table.style.width = '1px';
+        const found = [];
+        const range = document.createRange();
+        for (const cell of table.querySelectorAll('td.wide'))
+          for (const part of [...cell.childNodes].filter((one) => one.nodeType === Node.TEXT_NODE))
+            for (const word of part.textContent.matchAll(/\\S+/g)) {
+              range.setStart(part, word.index);
+              range.setEnd(part, word.index + word[0].length);
+              if (range.getClientRects().length > 1) found.push(word[0]);
+            }
+        table.style.width = '';
+        return found;"""
+    )
+    assert broken == []
 
 
 def test_links_lead_to_their_sections(browser: Chrome) -> None:
@@ -227,6 +264,21 @@ def test_no_legend_covers_a_plot_on_a_phone(phone: Chrome) -> None:
                 assert legend["right"] <= place["right"] + 1, chart
 
 
+def test_bars_have_their_names_and_room_on_a_phone(phone: Chrome) -> None:
+    for chart in ("run-1", "profile-1", "trace-1", "trace-ranks-1"):
+        (plot,) = boxes(phone, chart, ".nsewdrag")
+        (place,) = boxes(phone, chart, ".main-svg:first-child")
+        assert plot["width"] >= 0.75 * place["width"], chart
+        names = boxes(phone, chart, ".annotation-text-g")
+        count = "return document.querySelector(arguments[0]).layout.yaxis.categoryarray.length"
+        assert len(names) == phone.execute_script(count, f'[data-chart="{chart}"]')
+        for name in names:
+            assert name["left"] >= place["left"], chart
+            assert name["right"] <= place["right"] + 1, chart
+        for bar in boxes(phone, chart, ".bars .point path"):
+            assert bar["right"] <= plot["right"] + 1, chart
+
+
 def test_a_map_scrolls_on_a_phone_and_says_so(phone: Chrome) -> None:
     for chart, is_map in (("guidelines-1", True), ("choices-1", True), ("machine-1", False)):
         box = phone.find_element(By.CSS_SELECTOR, f'.chart-scroll:has([data-chart="{chart}"])')
@@ -246,12 +298,13 @@ def test_a_table_says_what_of_it_is_out_of_sight(phone: Chrome) -> None:
     def tells(expected: str) -> None:
         WebDriverWait(phone, SECONDS).until(lambda _: re.fullmatch(expected, hint.text))
 
+    phone.execute_script("arguments[0].style.maxHeight = '200px'", box)
     tells(r"Scroll the table: \d+ more rows below, \d+ more columns to the right")
     phone.execute_script("arguments[0].scrollTop = 1e6", box)
     tells(r"Scroll the table: \d+ more columns to the right")
     phone.execute_script("arguments[0].scrollLeft = 1e6", box)
     tells("")
-    phone.execute_script("arguments[0].scrollTo(0, 0)", box)
+    phone.execute_script("arguments[0].scrollTo(0, 0); arguments[0].style.maxHeight = ''", box)
 
 
 def test_nothing_is_wider_than_a_phone(phone: Chrome) -> None:

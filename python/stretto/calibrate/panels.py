@@ -13,6 +13,7 @@ from stretto.calibrate.fit import Fit
 from stretto.calibrate.limits import Curve, split_trains
 from stretto.calibrate.points import Measured, Points
 from stretto.calibrate.protocols import predict
+from stretto.plots.style import label_seconds
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ def _draw_messages(
 
 def draw_times(axes: Axes, measured: Measured, found: Fit) -> None:
     """Draw the time of a message by size."""
-    _draw_messages(axes, measured, found, lambda _, seconds: seconds * 1e6)
+    _draw_messages(axes, measured, found, lambda _, seconds: seconds)
     axes.set_title("time of one message", fontsize=10)
-    axes.set_ylabel("half a round trip (µs)")
+    axes.set_ylabel("half a round trip")
+    label_seconds(axes.yaxis)
 
 
 def draw_bandwidths(axes: Axes, measured: Measured, found: Fit) -> None:
@@ -84,6 +86,7 @@ def draw_bandwidths(axes: Axes, measured: Measured, found: Fit) -> None:
     _draw_messages(axes, measured, found, lambda sizes, seconds: sizes / seconds / 1e6)
     axes.set_title("the same as bandwidth", fontsize=10)
     axes.set_ylabel("bytes / time (MB/s)")
+    _plain_numbers(axes)
 
 
 def draw_directions(axes: Axes, found: Fit) -> None:
@@ -248,22 +251,22 @@ def draw_engine(axes: Axes, found: Fit) -> None:
         segments = [one.segments for one in calls]
         axes.plot(
             segments,
-            [one.measured * 1e6 for one in calls],
+            [one.measured for one in calls],
             "o",
             color=colour,
             markersize=4,
             label=f"{recipe}, {ranks} ranks",
         )
-        axes.plot(segments, [one.fitted * 1e6 for one in calls], color=colour, linewidth=1.2)
+        axes.plot(segments, [one.fitted for one in calls], color=colour, linewidth=1.2)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = sorted({one.segments for one in engine.calls})
     axes.set_xticks(ticks, [str(one) for one in ticks])
     axes.set_xticks([], minor=True)
-    _plain_numbers(axes)
+    label_seconds(axes.yaxis)
     axes.set_title(f"engine: lines are fits, off by {100 * engine.residual:.0f} %", fontsize=10)
     axes.set_xlabel("segments of a few bytes, all at once")
-    axes.set_ylabel("time of an allreduce (µs)")
+    axes.set_ylabel("time of an allreduce")
 
 
 def _label_sizes(axes: Axes) -> None:

@@ -20,7 +20,8 @@ def report(
         list[Path],
         typer.Argument(
             help="Files that Stretto wrote, recognized by their content: a study or its folder, a "
-            "benchmark's JSON, guidelines, a table, a machine, predictions, statistics of a run."
+            "benchmark's JSON, guidelines, a table, a machine, predictions, statistics of a run, a profile, "
+            "a trace's JSON or its folder."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),

@@ -30,7 +30,7 @@ def trace(
         typer.Option(
             metavar="NUMBER[:COMMUNICATOR]",
             help="A call to describe and draw, by its sequence number; may be repeated. Default: the last "
-            "call of each spec that copied device memory, or the slowest call.",
+            "call of each spec that copied device memory, or the slowest call of Stretto's.",
         ),
     ] = None,
     rank: Annotated[

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.plots.panels import Axis, Panel, Scale
-from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_sizes
+from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_seconds, label_sizes
 from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes
 
@@ -22,6 +22,8 @@ _PANEL_HEIGHT = 3.6
 _FORMULA = "-T"
 """The papers' suffix for curves of theory."""
 _MOST_MARKERS = 40
+_MOST_UPRIGHT = 16
+"""More sizes below bars than these are turned."""
 
 
 def draw_panels(title: str, panels: Sequence[Panel], file: Path, *, columns: int = 2) -> None:
@@ -60,10 +62,19 @@ def _is_formula(label: str) -> bool:
 
 
 def _draw_panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
-    count = len(panel.curves)
+    count = 1 if panel.stacked else len(panel.curves)
+    xs = sorted({x for curve in panel.curves.values() for x in curve})
+    tops = dict.fromkeys(xs, 0.0)
     for place, (label, curve) in enumerate(panel.curves.items()):
         index = labels.index(label.removesuffix(_FORMULA))
         colour = COLOURS[index % len(COLOURS)]
+        if panel.stacked:
+            at = [float(xs.index(x)) for x in curve]
+            below = [tops[x] for x in curve]
+            axes.bar(at, list(curve.values()), 0.8, bottom=below, color=colour, label=label)
+            for x, y in curve.items():
+                tops[x] += y
+            continue
         if panel.bars:
             width = 0.8 / count
             at = [x + (place - (count - 1) / 2) * width for x in range(len(curve))]
@@ -79,18 +90,21 @@ def _draw_panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
             linewidth=1.4,
             label=label,
         )
-    xs = sorted({x for curve in panel.curves.values() for x in curve})
     axes.set_title(panel.title, fontsize=10)
     axes.grid(which="major", alpha=0.3)
     axes.set_axisbelow(True)
     if panel.bars:
         words = [panel.ticks.get(x) or _text(x, panel.x) for x in xs]
-        is_long = max(map(len, words)) > 4
+        if panel.x.scale == Scale.BYTES and len(words) <= _MOST_UPRIGHT:
+            words = [word.replace(" ", "\n") for word in words]
+        is_long = max((len(line) for word in words for line in word.splitlines()), default=0) > 4
         axes.set_xticks(range(len(xs)), words, rotation=60 if is_long else 0, fontsize=8)
         axes.set_xlabel(panel.x.label)
     else:
         _set_scale(axes, "x", panel.x, xs)
     _set_scale(axes, "y", panel.y, [])
+    if panel.stacked:
+        axes.set_ylim(top=1.05 * max(tops.values(), default=1.0) or 1.0)
 
 
 def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float]) -> None:
@@ -110,6 +124,13 @@ def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float]) -> None:
                 axes.minorticks_off()
         case Scale.LOG:
             set_scale("log")
+        case Scale.LOG_SECONDS:
+            set_scale("log")
+            label_seconds(axes.xaxis if is_x else axes.yaxis)
+        case Scale.SECONDS:
+            if not is_x:
+                axes.set_ylim(bottom=0)
+            label_seconds(axes.xaxis if is_x else axes.yaxis)
         case Scale.LINEAR:
             if not is_x:
                 axes.set_ylim(bottom=0)

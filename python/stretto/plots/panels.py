@@ -20,6 +20,10 @@ class Scale(StrEnum):
     """Powers of two, labelled as numbers."""
     LOG = "log"
     LINEAR = "linear"
+    SECONDS = "seconds"
+    """Linear, labelled as times."""
+    LOG_SECONDS = "log seconds"
+    """Powers of ten, labelled as times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +49,7 @@ class Panel:
     x: Axis = SIZE
     y: Axis = THROUGHPUT
     bars: bool = False
+    stacked: bool = False
+    """Bars of one x are on top of each other, so that their sum is seen. The y axis must be linear."""
     ticks: Mapping[float, str] = field(default_factory=dict)
     """Labels at positions of the x axis, in place of the numbers."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SPEC_LABELS = {"native": "MPI default", "auto": "Stretto"}
+_SPEC_LABELS = {"native": "native (MPI default)", "auto": "auto (Stretto's choice)"}
+_LEAST_SHARE = 0.15
+"""A line for a bound covers at least this part of the axis."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,7 @@ def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBou
 
 
 def draw_bound(axes: Axes, bound: LinkBound, sizes: list[int]) -> None:
-    """Draw the bound in MB/s, at the sizes for which it is stated."""
+    """Draw the bound in MB/s, across the sizes for which it is stated."""
     stated = bound_line(bound, sizes)
     if stated:
         axes.plot(
@@ -186,8 +189,18 @@ def draw_bound(axes: Axes, bound: LinkBound, sizes: list[int]) -> None:
 
 
 def bound_line(bound: LinkBound, sizes: Iterable[int]) -> list[tuple[int, float]]:
-    """Pairs of a size and the bound in bytes per second, for the sizes for which it is stated."""
-    limits = [(size, bound.bandwidth(size)) for size in sorted(set(sizes))]
-    stated = [(size, limit) for size, limit in limits if limit]
-    # One more point, as a single point is no line; the bound holds for larger sizes as well.
-    return [*stated, (round(stated[-1][0] * 1.3), stated[-1][1])] if stated else []
+    """Pairs of a size and the bound in bytes per second, for the sizes for which it is stated.
+
+    The line begins where the bound begins to hold, if that is between two sizes. It goes on beyond the last
+    size, as the bound does, at least so far that it is easily seen.
+    """
+    ascending = sorted(set(sizes))
+    stated = [(size, limit) for size in ascending if (limit := bound.bandwidth(size))]
+    if not stated:
+        return []
+    first = min(stated[0][0], max(ascending[0], bound.least_bytes))
+    left, begin, last = (math.log2(max(1, size)) for size in (ascending[0], first, ascending[-1]))
+    span = last - left or 1.0
+    end = max(last + 0.05 * span, (begin - _LEAST_SHARE * left) / (1 - _LEAST_SHARE), begin + 0.3)
+    before = [] if first == stated[0][0] else [(first, stated[0][1])]
+    return [*before, *stated, (math.ceil(2**end), stated[-1][1])]

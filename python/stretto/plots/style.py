@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from stretto.support.units import format_bytes
+from stretto.support.units import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Wong's palette for colour-blind readers, without its yellow, which is too pale for lines on white.
@@ -68,12 +70,26 @@ def label_sizes(axes: Axes, sizes: list[int]) -> None:
 
 def label_bandwidths(axes: Axes) -> None:
     """Label the logarithmic y axis with plain numbers, with more ticks where the range is narrow."""
+    _label_log_axis(axes.yaxis, lambda value: f"{value:g}")
+
+
+def label_seconds(axis: Axis) -> None:
+    """Label an axis of seconds with times as people write them: `1 ms`, `100 µs`."""
+    from matplotlib.ticker import FuncFormatter  # noqa: PLC0415  loaded with the rest
+
+    if axis.get_scale() == "log":
+        _label_log_axis(axis, format_seconds)
+    else:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: format_seconds(value) if value else "0"))
+
+
+def _label_log_axis(axis: Axis, text: Callable[[float], str]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
 
-    low, high = axes.get_ylim()
+    low, high = axis.get_view_interval()
     decades = high / low
     narrow = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
     subdivisions = narrow if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
 
 # A page of the README is 900 pixels wide: a font of 7 points is 10 pixels high there.
 _WIDTH = 9.0
+_LEAST_WIDTH = 4.6
+"""The scale and its label need it."""
 _DPI = 200
+_CELL_WIDTH = 0.42
+"""At most; in a picture with many cells, they are narrower."""
 _CELL_HEIGHT = 0.19
+_MOST_ENLARGED = 1.8
+"""Few cells are larger by this factor at most."""
 _MOST_COLUMNS = 24
 _LINE = "#DDDDDD"
 _MARK = "v"
@@ -64,7 +71,18 @@ def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
     titles = list(dict.fromkeys(map(title_of, jobs)))
     columns = min(len(titles), max(1, _MOST_COLUMNS // max(1, len(sizes))))
     rows = math.ceil(len(titles) / columns)
-    figure = new_figure(_WIDTH, 1.25 + rows * (0.5 + _CELL_HEIGHT * len(networks)))
+    frame = _Frame(networks, len(sizes), columns)
+    has_room = len(titles) < rows * columns
+    words = textwrap.wrap(
+        f"Stretto's default beside {baselines(jobs)}, {_means(jobs, panels)}", round(14 * frame.width)
+    )
+    lines = [f"times as fast as {baselines(jobs)}"]
+    if any(cell.is_slower for job in jobs for cell in job.cells):
+        lines.append("▼ a call is slower by 3 % or more, beyond its 95 % interval")
+    label = "   ·   ".join(lines)
+    if frame.is_small:
+        label = "\n".join([*lines, *([] if has_room else _key_lines(networks))])
+    figure = new_figure(frame.width, frame.height(rows, len(words), label.count("\n") + 1))
     grid = figure.subplots(rows, columns, squeeze=False)
     colours = _Colours()
     for place, (axes, title) in enumerate(zip(grid.flat, titles, strict=False)):
@@ -72,14 +90,35 @@ def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
         _draw_panel(axes, spots, networks, sizes, colours)
         axes.set_title(title, fontsize=9)
         axes.set_yticks(range(len(networks)), networks if place % columns == 0 else [""] * len(networks))
+        if frame.is_small:
+            axes.set_box_aspect(frame.aspect)
     for axes in grid.flat[len(titles) :]:
         axes.set_axis_off()
-    if len(titles) < rows * columns:
+    if has_room:
         _draw_key(grid.flat[len(titles)], networks)
-    is_marked = any(cell.is_slower for job in jobs for cell in job.cells)
-    _draw_scale(figure, grid, colours, baselines(jobs), is_marked)
-    figure.suptitle(f"Stretto's default beside {baselines(jobs)}, {_means(jobs, panels)}", fontsize=10)
+    _draw_scale(figure, grid, colours, label)
+    figure.suptitle("\n".join(words), fontsize=10)
     return figure
+
+
+class _Frame:
+    """The sizes of the picture in inches. Few cells make a small picture; many get narrower in a full one."""
+
+    def __init__(self, networks: Sequence[str], sizes: int, columns: int) -> None:
+        names = 0.3 + 0.06 * max(map(len, networks), default=0)
+        needed = names + columns * (0.2 + _CELL_WIDTH * sizes)
+        self.is_small = needed < _WIDTH
+        enlarged = min(_MOST_ENLARGED, _WIDTH / needed) if self.is_small else 1.0
+        self.width = min(_WIDTH, max(_LEAST_WIDTH, enlarged * needed))
+        self._panel_height = enlarged * _CELL_HEIGHT * len(networks)
+        self.aspect = self._panel_height / (enlarged * _CELL_WIDTH * max(1, sizes))
+        """Height by width of a panel."""
+
+    def height(self, rows: int, title_lines: int, label_lines: int) -> float:
+        """The height of the picture: the title, the panels with their own titles and sizes, the scale."""
+        if not self.is_small:
+            return 1.25 + rows * (0.5 + self._panel_height)
+        return 0.42 + 0.25 * title_lines + 0.15 * label_lines + rows * (0.47 + self._panel_height)
 
 
 class _Colours:
@@ -153,22 +192,28 @@ def _draw_panel(
         spine.set_visible(False)
 
 
+def _key_lines(networks: Sequence[str]) -> list[str]:
+    """Explanations of the names of the networks."""
+    return [line for pattern, line in _KEY if any(re.search(pattern, one) for one in networks)]
+
+
 def _draw_key(axes: Axes, networks: Sequence[str]) -> None:
     """Explain the names of the networks, in a place that no panel needs."""
-    lines = [line for pattern, line in _KEY if any(re.search(pattern, one) for one in networks)]
-    key = axes.text(
-        0.02, 1.0, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=7, linespacing=1.7
-    )
+    lines = "\n".join(_key_lines(networks))
+    key = axes.text(0.02, 1.0, lines, transform=axes.transAxes, va="top", fontsize=7, linespacing=1.7)
     key.set_in_layout(False)
 
 
-def _draw_scale(figure: Figure, grid: Any, colours: _Colours, baseline: str, is_marked: bool) -> None:
-    bar = figure.colorbar(colours.scale, ax=grid, location="bottom", aspect=60, shrink=0.6, pad=0.01)
+def _draw_scale(figure: Figure, grid: Any, colours: _Colours, label: str) -> None:
+    inches = min(0.6 * _WIDTH, 0.85 * figure.get_figwidth())
+    bar = figure.colorbar(
+        colours.scale, ax=grid, location="bottom", aspect=11 * inches, shrink=inches / figure.get_figwidth(),
+        pad=0.01,
+    )  # fmt: skip
     ticks = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0)
     bar.set_ticks([math.log2(one) for one in ticks], labels=[f"{one:g}" for one in ticks])
     bar.ax.tick_params(labelsize=7.5)
-    marked = "   ·   ▼ a call is slower by 3 % or more, beyond its 95 % interval" if is_marked else ""
-    bar.set_label(f"times as fast as {baseline}{marked}", fontsize=8.5)
+    bar.set_label(label, fontsize=8.5)
 
 
 def gain_text(gain: float) -> str:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from stretto.launch.mpi import library_name
+from stretto.report.bars import Bars, Piece, bars_chart
 from stretto.report.choices import COLOURS, NATIVE_COLOUR
 from stretto.report.inputs import Call, StatisticsFile
 from stretto.report.page import (
@@ -16,12 +16,9 @@ from stretto.report.page import (
     KeyFigure,
     Section,
     Table,
-    axis,
-    chart_text,
-    layout,
     number,
 )
-from stretto.support.units import format_bytes, format_place, format_seconds
+from stretto.support.units import format_bytes, format_percent, format_place, format_seconds
 
 
 def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
@@ -77,50 +74,35 @@ def spec_colours(specs: Sequence[str]) -> dict[str, str]:
     return {"native": NATIVE_COLOUR} | {spec: COLOURS[i % len(COLOURS)] for i, spec in enumerate(others)}
 
 
-def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
+def time_bars(name: str, run: StatisticsFile) -> Bars:
     """A bar for each collective and size class, divided by spec."""
-    rows = categories(run)
     total = sum(call.seconds for call in run.calls) or 1.0
     specs = by_spec(run)
     palette = spec_colours(list(specs))
-    data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": chart_text(spec),
-            "y": [chart_text(category_text((call.collective, call.bytes_from))) for call in calls],
-            "x": [call.seconds for call in calls],
-            "marker": {"color": palette[spec]},
-            "text": [
-                f"{chart_text(call.collective)}, {size_class(call)}<br>{chart_text(spec)}"
-                f"<br>{call.calls:,} calls, {format_seconds(call.seconds)}"
-                f" ({100 * call.seconds / total:.1f} %)"
-                for call in calls
-            ],
-            "textposition": "none",
-            "hovertemplate": "%{text}<extra></extra>",
-        }
-        for spec, calls in specs.items()
-    ]
-    chart_layout = layout(
-        barmode="stack",
-        xaxis=axis("seconds"),
-        yaxis=axis(
-            "",
-            type="category",
-            autorange="reversed",
-            categoryorder="array",
-            categoryarray=[chart_text(category_text(row)) for row in rows],
-        ),
-        legend={"traceorder": "normal"},
-    )
-    library = library_name(run.library)
+    kinds = []
+    for spec, calls in specs.items():
+        pieces = [
+            Piece(
+                category_text((call.collective, call.bytes_from)),
+                call.seconds,
+                f"{call.collective}, {size_class(call)}\n{spec}"
+                f"\n{call.calls:,} calls, {format_seconds(call.seconds)}"
+                f" ({format_percent(call.seconds / total, 1)})",
+            )
+            for call in calls
+        ]
+        kinds.append((spec, palette[spec], pieces))
+    return Bars(name, [category_text(row) for row in categories(run)], kinds)
+
+
+def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
+    """A bar for each collective and size class, divided by spec."""
     where = format_place(run.ranks, run.nodes)
     caption = (
-        f"{name}: {where}, {library}. Time that rank {run.measured_on_rank} spent in collectives, by "
-        "collective and size. Colours are specs; grey is the MPI default."
+        f"{name}: {where}, {library_name(run.library)}. Time that rank {run.measured_on_rank} spent in "
+        "collectives, by collective and size. Colours are specs; grey is the MPI default."
     )
-    return Chart(identity, name, caption, data, chart_layout, max(260, 110 + 28 * len(rows)))
+    return bars_chart(identity, time_bars(name, run), caption)
 
 
 def calls_table(identity: str, run: StatisticsFile) -> Table:
@@ -134,7 +116,7 @@ def calls_table(identity: str, run: StatisticsFile) -> Table:
             number(call.calls, f"{call.calls:,}"),
             number(call.bytes, f"{call.bytes:,}"),
             number(call.seconds, format_seconds(call.seconds)),
-            number(call.seconds / total, f"{100 * call.seconds / total:.1f} %"),
+            number(call.seconds / total, format_percent(call.seconds / total, 1)),
         ]
         for call in sorted(run.calls, key=lambda one: -one.seconds)
     ]

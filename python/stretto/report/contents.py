@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from stretto.report import calls, choices, guidelines, models, study
+from stretto.report import calls, choices, guidelines, models, profile, study, traces
 from stretto.report.inputs import Inputs
 from stretto.report.page import Section, render
 from stretto.support.errors import StrettoError
@@ -18,6 +18,8 @@ def page_sections(found: Inputs) -> list[Section]:
         *guidelines.sections(found.guidelines),
         *models.machine_sections(found.machines),
         *calls.sections(found.statistics),
+        *profile.sections(found.profiles),
+        *traces.sections(found.traces),
     ]
 
 

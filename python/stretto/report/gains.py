@@ -9,56 +9,53 @@ from stretto.report.page import (
     Cell,
     Column,
     Table,
+    estimated,
     number,
 )
 from stretto.results.runs import Row
 from stretto.spec.labels import NATIVE_LABEL, STRETTO, label_of
 from stretto.study.analysis import SizeFigures, gain_of, ranking
 from stretto.study.file import StudyRun
-from stretto.support.units import format_bytes, format_seconds, three_digits
+from stretto.support.units import format_bytes, format_percent, format_seconds
 
 
 def gains_table(identity: str, runs: Sequence[StudyRun]) -> Table:
     """A row for each size of each run."""
     columns = [
-        Column("MPI"),
-        Column("collective"),
         Column("size", number=True),
         Column(NATIVE_LABEL, number=True),
-        Column("pipelined"),
-        Column("gain", number=True),
-        Column("BEST"),
-        Column("gain", number=True),
-        Column("Stretto"),
-        Column("gain", number=True),
+        Column("pipelined: gain", number=True),
+        Column("by"),
+        Column("BEST: gain", number=True),
+        Column("by"),
+        Column("Stretto: gain", number=True),
+        Column("by"),
         Column("of bound", number=True),
     ]
-    rows = [_gain_cells(run, one) for run in runs for one in run.sizes]
+    rows = [_gain_cells(one) for run in runs for one in run.sizes]
     caption = (
         "Click a heading to sort. Pipelined: the library's non-blocking call, whole or in segments (NBL, "
         "NBLxK), whichever is fastest. Green or red: the whole interval is above 1.03 or below 1/1.03."
     )
-    return Table(identity, "", caption, columns, rows, (0, 1, 2))
+    return Table(identity, "", caption, columns, rows, (0,), [(run.title, len(run.sizes)) for run in runs])
 
 
-def _gain_cells(run: StudyRun, one: SizeFigures) -> list[Cell]:
+def _gain_cells(one: SizeFigures) -> list[Cell]:
     stretto = one.stretto
     share = stretto.bound_share if stretto else None
     best = label_of(one.best.series.spec)
     if one.best.series.spec == STRETTO:
         best = f"{best} ({one.best.series.chosen})"
     return [
-        Cell(f"{run.name},", detail=run.place),
-        Cell(run.run.collective.name),
         number(one.bytes, format_bytes(one.bytes)),
         _seconds(one.native.seconds.median),
-        Cell(label_of(one.pipelining.series.spec) if one.pipelining else ""),
         _gain(one.pipelining),
-        Cell(best, mark="wide"),
+        Cell(label_of(one.pipelining.series.spec) if one.pipelining else ""),
         _gain(one.best),
-        Cell(stretto.series.chosen if stretto else "", mark="wide"),
+        Cell(best, mark="wide"),
         _gain(stretto),
-        Cell("") if share is None else number(share, f"{100 * share:.0f} %"),
+        Cell(stretto.series.chosen if stretto else "", mark="wide"),
+        Cell("") if share is None else number(share, format_percent(share)),
     ]
 
 
@@ -71,8 +68,7 @@ def _gain(row: Row | None) -> Cell:
         return Cell("")
     gain = gain_of(row)
     mark = "good" if gain.low > 1.03 else "bad" if gain.high < 1 / 1.03 else "number"
-    detail = f"({three_digits(gain.low)} to {three_digits(gain.high)})"
-    return number(gain.median, three_digits(gain.median), detail, mark)
+    return estimated(gain, mark)
 
 
 def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:

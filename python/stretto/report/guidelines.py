@@ -15,10 +15,10 @@ from stretto.report.page import (
     Table,
     axis,
     chart_text,
+    estimated,
     layout,
     number,
 )
-from stretto.report.study import interval_text
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
 from stretto.study.guidelines import TOLERANCE, Check, sizes_of, violations
@@ -115,7 +115,7 @@ def _heat_map(
 def _hover(one: Check) -> str:
     return (
         f"{chart_text(one.guideline.text)}, {format_bytes(one.bytes)}"
-        f"<br>{interval_text(one.ratio)}"
+        f"<br>{one.ratio.text()}"
         f"<br>left: {chart_text(one.left.chosen)}<br>right: {chart_text(one.right.chosen)}"
     )
 
@@ -124,17 +124,11 @@ def violations_table(identity: str, libraries: Sequence[LibraryChecks]) -> Table
     """A row for each violated guideline."""
     rows = [
         [
-            Cell(library.title, mark="wide"),
             Cell(name),
             Cell(one.guideline.collective),
             number(one.bytes, format_bytes(one.bytes)),
             Cell(one.guideline.text, mark="wide"),
-            number(
-                one.ratio.median,
-                three_digits(one.ratio.median),
-                f"({three_digits(one.ratio.low)} to {three_digits(one.ratio.high)})",
-                "bad",
-            ),
+            estimated(one.ratio, "bad"),
             Cell(one.left.chosen, mark="wide"),
             Cell(one.right.chosen, mark="wide"),
         ]
@@ -143,7 +137,6 @@ def violations_table(identity: str, libraries: Sequence[LibraryChecks]) -> Table
         for one in violations(library.checks, spec)
     ]
     columns = [
-        Column("MPI"),
         Column("by"),
         Column("collective"),
         Column("size", number=True),
@@ -153,4 +146,9 @@ def violations_table(identity: str, libraries: Sequence[LibraryChecks]) -> Table
         Column("spec on the right"),
     ]
     caption = "Guidelines that are violated beyond noise, with the specs chosen on both sides."
-    return Table(identity, "Violations", caption, columns, rows, (0, 1, 2, 3))
+    groups = [
+        (library.title, sum(len(violations(library.checks, spec)) for spec, _ in _SIDES))
+        for library in libraries
+    ]
+    groups = [group for group in groups if group[1]]
+    return Table(identity, "Violations", caption, columns, rows, (0, 1, 2), groups)

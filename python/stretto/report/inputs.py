@@ -21,6 +21,9 @@ from stretto.study.guidelines_file import GUIDELINES_FILE, Guidelines, parse_gui
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import read_json
 from stretto.support.parts import Bytes, Number, Part, Rate, Seconds, validate
+from stretto.trace import profile_file, summary_file
+from stretto.trace.profile_file import Profile
+from stretto.trace.summary_file import TraceSummary, is_trace_folder, summary_of_folder
 
 
 class TableRow(Part):
@@ -144,18 +147,26 @@ class Inputs:
     machines: list[tuple[MachineFile, list[Point]]] = field(default_factory=list)
     statistics: list[tuple[str, StatisticsFile]] = field(default_factory=list)
     predictions: list[Predictions] = field(default_factory=list)
+    profiles: list[tuple[str, Profile]] = field(default_factory=list)
+    traces: list[tuple[str, TraceSummary]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """A line for each file of Stretto's of which a report shows nothing."""
 
 
 def read_inputs(paths: Sequence[Path]) -> Inputs:
-    """Read files, and in folders the files of a study. Raises StrettoError if a file is not of Stretto's.
+    """Read files, and in folders the files of a study or the traces of ranks.
+
+    Raises StrettoError if a file is not of Stretto's.
 
     Stretto's files of other kinds are left out, unless there is nothing else.
     """
     inputs = Inputs()
     for path in paths:
+        if path.is_dir() and is_trace_folder(path):
+            inputs.traces.append((path.name, summary_of_folder(path)))
+            inputs.files.append(path.name)
+            continue
         for file in _files_of(path):
             _read_into(inputs, file)
     if inputs.left_out and not inputs.files:
@@ -172,7 +183,7 @@ def _files_of(path: Path) -> list[Path]:
         if (path / name).is_file()
     ]
     if not found:
-        raise StrettoError(f"{path} holds neither {STUDY_FILE} nor {GUIDELINES_FILE}")
+        raise StrettoError(f"{path} holds neither {STUDY_FILE} nor {GUIDELINES_FILE} nor traces of ranks")
     return found
 
 
@@ -194,6 +205,12 @@ def _read_into(inputs: Inputs, file: Path) -> None:
         inputs.studies.append(parse_bench(content, file))
     elif kind is None and "calls" in content and "measured_on_rank" in content:
         inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))
+    elif kind == profile_file.FORMAT:
+        inputs.profiles.append((file.name, validate(Profile, content, file)))
+    elif kind == summary_file.FORMAT:
+        inputs.traces.append((file.name, validate(TraceSummary, content, file)))
+    elif kind is None and "traceEvents" in content:
+        raise StrettoError(f"{file} holds events for a viewer: give the folder of the ranks' traces")
     elif isinstance(content.get("unserved"), str):
         inputs.left_out.append(f"{file} is of a job without Stretto ({content['unserved']})")
         return
@@ -206,8 +223,8 @@ def _read_into(inputs: Inputs, file: Path) -> None:
 
 
 _EXPECTED = (
-    "expected a study, guidelines, a file of stretto bench, a table, a machine, predictions or a statistics "
-    "file"
+    "expected a study, guidelines, a file of stretto bench, a table, a machine, predictions, a profile, a "
+    "trace or a statistics file"
 )
 _SHAPE_KEYS = ("nodes", "ppn", "min_ppn", "modelled")
 

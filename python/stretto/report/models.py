@@ -23,7 +23,7 @@ from stretto.report.page import (
     number,
 )
 from stretto.report.study import size_axis
-from stretto.support.units import format_bandwidth, format_bytes, format_seconds
+from stretto.support.units import format_bandwidth, format_bytes, format_percent, format_seconds
 
 LEVELS = {"socket": "inside a socket", "node": "inside a node", "network": "between nodes"}
 LEVEL_COLOURS = {"socket": "#009E73", "node": "#E69F00", "network": "#0072B2"}
@@ -44,8 +44,8 @@ def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
         median, far = median_error(one.predictions), worst(one.predictions)
         section.figures.append(
             KeyFigure(
-                f"{100 * median:.0f} %",
-                f"median error of the model (largest: {100 * abs(far.error):.0f} %): {one.title}",
+                format_percent(median),
+                f"median error of the model (largest: {format_percent(abs(far.error))}): {one.title}",
             )
         )
     section.items.append(prediction_table("theory-table", found))
@@ -93,8 +93,8 @@ def prediction_chart(identity: str, one: Predictions) -> Chart:
             }
         )
     chart_layout = layout(
-        xaxis=log_axis("measured (s)", ends),
-        yaxis=log_axis("predicted (s)", ends),
+        xaxis=log_axis("measured", ends, format_seconds),
+        yaxis=log_axis("predicted", ends, format_seconds),
         legend={"font": {"size": 12}},
     )
     return Chart(
@@ -113,28 +113,31 @@ def _prediction_hover(one: Prediction) -> str:
         f"{chart_text(one.collective)} {chart_text(one.spec)}"
         f"<br>{format_bytes(one.bytes)} on {one.nodes} x {one.ppn}"
         f"<br>predicted {format_seconds(one.predicted)}, measured {format_seconds(one.measured)}"
-        f"<br>{100 * one.error:+.1f} %"
+        f"<br>{_signed(one.error)}"
     )
+
+
+def _signed(error: float) -> str:
+    """An error: `+3.1 %`. What rounds to nothing is `+0.0 %`."""
+    return f"{round(100 * error, 1) + 0.0:+.1f} %"
 
 
 def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
     """A row for each prediction."""
     rows = [
         [
-            Cell(file.mpi),
             Cell(one.collective),
             Cell(one.spec),
             number(one.bytes, format_bytes(one.bytes)),
             number(one.nodes * 10**6 + one.ppn, f"{one.nodes} x {one.ppn}"),
             number(one.predicted, format_seconds(one.predicted)),
             number(one.measured, format_seconds(one.measured)),
-            number(one.error, f"{100 * one.error:+.1f} %", mark="bad" if abs(one.error) > 0.35 else "number"),
+            number(one.error, _signed(one.error), mark="bad" if abs(one.error) > 0.35 else "number"),
         ]
         for file in found
         for one in file.predictions
     ]
     columns = [
-        Column("MPI"),
         Column("collective"),
         Column("spec"),
         Column("size", number=True),
@@ -143,7 +146,8 @@ def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
         Column("measured", number=True),
         Column("error", number=True),
     ]
-    return Table(identity, "", "Red: wrong by more than 35 %.", columns, rows, (0, 1, 2, 3, 4))
+    groups = [(file.title, len(file.predictions)) for file in found]
+    return Table(identity, "", "Red: wrong by more than 35 %.", columns, rows, (0, 1, 2, 3), groups)
 
 
 def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[Section]:

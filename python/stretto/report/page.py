@@ -10,16 +10,20 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from stretto import _core
+from stretto.support.estimates import Estimate
+from stretto.support.units import seconds_unit
 
 _FONT = "system-ui, sans-serif"
 
@@ -35,6 +39,8 @@ class Chart:
     layout: dict[str, Any]
     height: int = 460
     """Pixels."""
+    warnings: Sequence[str] = ()
+    """What a reader must know before believing it: a line each, below the title."""
 
     def __post_init__(self) -> None:
         # JSON has no infinity, which figures of a damaged file may give.
@@ -72,7 +78,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be sorted by each column, and filtered by those whose indices are in `filters`."""
+    """A table that can be sorted by each column, and filtered by those whose indices are in `filters`.
+
+    Its groups are sorted each by itself, and can be filtered as well.
+    """
 
     id: str
     title: str
@@ -80,6 +89,18 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     filters: Sequence[int] = ()
+    groups: Sequence[tuple[str, int]] = ()
+    """The headings of groups, with the number of rows that follow each; empty: one group without heading."""
+
+    @property
+    def parts(self) -> list[tuple[str, Sequence[Sequence[Cell]]]]:
+        """The rows by group."""
+        parts: list[tuple[str, Sequence[Sequence[Cell]]]] = []
+        begin = 0
+        for heading, count in self.groups or [("", len(self.rows))]:
+            parts.append((heading, self.rows[begin : begin + count]))
+            begin += count
+        return parts
 
 
 def without_empty_columns(table: Table) -> Table:
@@ -123,6 +144,17 @@ def number(value: float, text: str, detail: str = "", mark: str = "number") -> C
     return Cell(text, value, detail, mark)
 
 
+def estimated(estimate: Estimate, mark: str = "number") -> Cell:
+    """A cell with a median, and its interval in small type."""
+    median, _, interval = estimate.text().partition(" ")
+    return number(estimate.median, median, interval, mark)
+
+
+def breakable(text: str) -> Markup:
+    """The text, which a browser may break after a colon, a comma or a parenthesis, and at spaces."""
+    return Markup(re.sub(r"(?<=[:,(])(?=\S)", "<wbr>", str(escape(text))))
+
+
 def chart_text(text: str) -> str:
     """Text for a chart, escaped, since Plotly reads tags."""
     return html.escape(text, quote=False)
@@ -144,7 +176,7 @@ def layout(**more: Any) -> dict[str, Any]:
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis with light lines."""
     common: dict[str, Any] = {
-        "title": {"text": chart_text(title)},
+        "title": {"text": chart_text(title), "standoff": 12},
         "gridcolor": "#e6eaee",
         "linecolor": "#9aa5b1",
         "zeroline": False,
@@ -155,14 +187,22 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return common | more
 
 
-def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
+def seconds_axis(title: str, longest: float) -> tuple[float, dict[str, Any]]:
+    """A linear axis of times, with ticks as `20 ms`, and the seconds of its unit, which divide the data."""
+    factor, unit = seconds_unit(longest)
+    return factor, axis(title, ticksuffix=f" {unit}", rangemode="tozero")
+
+
+def log_axis(
+    title: str, values: Iterable[float], text: Callable[[float], str] = "{:.6g}".format
+) -> dict[str, Any]:
     """A logarithmic axis with plain numbers at round values, however wide the range is."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
     steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 12 * low else (1, 2, 5) if high < 1000 * low else (1,)
     decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
     ticks = [step * 10.0**decade for decade in decades for step in steps]
-    return axis(title, type="log", tickvals=ticks, ticktext=[f"{tick:.6g}" for tick in ticks])
+    return axis(title, type="log", tickvals=ticks, ticktext=[text(tick) for tick in ticks])
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Sequence[str]) -> str:
@@ -173,6 +213,8 @@ def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Seque
         ]
     parts = files("stretto.report") / "template"
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["breakable"] = breakable
+    environment.filters["joined"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     template = environment.from_string((parts / "report.html.jinja").read_text(encoding="utf-8"))
     charts = {
         item.id: {"data": item.chart, "layout": item.layout, "height": item.height}

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stretto.plots.style import label_sizes
+from stretto.plots.style import label_bandwidths, label_seconds, label_sizes
 from stretto.predict.file import Predictions
-from stretto.report.calls import by_spec, categories, category_text, spec_colours
+from stretto.report.bars import Bars
+from stretto.report.calls import time_bars
 from stretto.report.choices import COLOURS, Choices, algorithm_of, choices, colours, shape_text
-from stretto.report.inputs import Inputs, MachineFile, Point, StatisticsFile, TableFile
+from stretto.report.inputs import Inputs, MachineFile, Point, TableFile
 from stretto.report.models import LEVEL_COLOURS, LEVELS, fitted_sizes
+from stretto.report.profile import profile_bars
+from stretto.report.traces import rank_bars, slow_bars
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
 from stretto.study.figures import file_name, write_figures
@@ -21,6 +25,7 @@ from stretto.study.guidelines import sizes_of
 from stretto.study.guidelines_file import LibraryChecks
 from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes, three_digits
+from stretto.trace.profile_file import Training
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +54,16 @@ def _figures(inputs: Inputs) -> Iterator[tuple[str, Figure]]:
     for machine, points in inputs.machines:
         yield f"machine-{file_name(machine.name)}", machine_figure(machine, points)
     for name, run in inputs.statistics:
-        yield f"run-{file_name(Path(name).stem)}", statistics_figure(name, run)
+        yield f"run-{file_name(Path(name).stem)}", bars_figure(time_bars(name, run))
+    for name, profile in inputs.profiles:
+        stem = file_name(Path(name).stem)
+        yield f"profile-{stem}", bars_figure(profile_bars(name, profile))
+        if profile.training:
+            yield f"gradients-{stem}", gradients_figure(name, profile.training)
+    for name, trace in inputs.traces:
+        stem = file_name(Path(name).stem)
+        yield f"trace-{stem}", bars_figure(slow_bars(name, trace))
+        yield f"trace-ranks-{stem}", bars_figure(rank_bars(name, trace))
 
 
 def _empty(width: float, height: float, title: str) -> tuple[Figure, Axes]:
@@ -102,7 +116,9 @@ def prediction_figure(found: Predictions) -> Figure:
     ]
     for factor, style in ((1.0, "-"), (1.15, ":"), (1 / 1.15, ":")):
         axes.plot(ends, [factor * end for end in ends], color="#6b7684", linestyle=style, linewidth=1)
-    axes.set(xscale="log", yscale="log", xlabel="measured (s)", ylabel="predicted (s)")
+    axes.set(xscale="log", yscale="log", xlabel="measured", ylabel="predicted")
+    label_seconds(axes.xaxis)
+    label_seconds(axes.yaxis)
     axes.grid(which="major", alpha=0.35)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return figure
@@ -157,31 +173,44 @@ def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
             )
     axes.set(xscale="log", yscale="log", xlabel="message size", ylabel="bandwidth (MB/s)")
     axes.grid(which="major", alpha=0.35)
+    label_bandwidths(axes)
     label_sizes(axes, [4**step for step in range(1, 14) if 4**step <= largest])
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     return figure
 
 
-def statistics_figure(name: str, run: StatisticsFile) -> Figure:
-    """Time by collective and size, divided by spec."""
-    rows = categories(run)
-    figure, axes = _empty(8.2, 1.7 + 0.28 * len(rows), f"{name}: time in collectives")
-    ends = dict.fromkeys(rows, 0.0)
-    specs = by_spec(run)
-    palette = spec_colours(list(specs))
-    for spec, calls in specs.items():
-        places = [(call.collective, call.bytes_from) for call in calls]
-        axes.barh(
-            [category_text(place) for place in places],
-            [call.seconds for call in calls],
-            left=[ends[place] for place in places],
-            color=palette[spec],
-            label=spec,
-        )
-        for place, call in zip(places, calls, strict=True):
-            ends[place] += call.seconds
-    axes.invert_yaxis()
-    axes.set_xlabel("seconds")
+def bars_figure(found: Bars) -> Figure:
+    """Bars of times, divided by kind."""
+    figure, axes = _empty(8.2, 1.7 + 0.28 * len(found.bars), found.title)
+    places = {bar: float(place) for place, bar in enumerate(found.bars)}
+    ends = dict.fromkeys(found.bars, 0.0)
+    for name, colour, pieces in found.kinds:
+        at = [places[one.bar] for one in pieces]
+        left = [ends[one.bar] for one in pieces]
+        axes.barh(at, [one.seconds for one in pieces], left=left, color=colour, label=name)
+        for one in pieces:
+            ends[one.bar] += one.seconds
+    axes.set_yticks(list(places.values()), list(places))
+    axes.set_ylim(len(found.bars) - 0.5, -0.5)
+    label_seconds(axes.xaxis)
     axes.grid(axis="x", alpha=0.35)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    columns = 3 if max((len(name) for name, _, _ in found.kinds), default=0) < 34 else 1
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    return figure
+
+
+def gradients_figure(name: str, training: Training) -> Figure:
+    """The bytes of gradients that are ready, over the time since a step began."""
+    figure, axes = _empty(8.2, 3.8, f"{name}: when gradients are ready")
+    ordered = sorted(training.gradients, key=lambda one: one.ready)
+    megabytes = [done / 1e6 for done in accumulate(one.bytes for one in ordered)]
+    axes.step([one.ready for one in ordered], megabytes, "o-", where="post", color="#0072B2", markersize=3.5)
+    axes.axvline(training.compute_seconds, color="#6b7684", linestyle="--", label="the last gradient")
+    axes.axvline(training.step_seconds, color="#D55E00", linestyle="--", label="the end of a step")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set(xlabel="time since the step began", ylabel="gradients that are ready (MB)")
+    label_seconds(axes.xaxis)
+    axes.grid(which="major", alpha=0.35)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure

@@ -19,11 +19,10 @@ from stretto.report.page import (
 )
 from stretto.results.runs import Row
 from stretto.spec.labels import Kind, label_of
-from stretto.study.analysis import MIDDLE, gain_of, mean_gains
+from stretto.study.analysis import gain_of, mean_gains
 from stretto.study.curves import Curve, best_curve, curves, library_curves
 from stretto.study.file import Study, StudyRun
-from stretto.support.estimates import Estimate
-from stretto.support.units import format_bandwidth, format_bytes, format_rate, format_seconds, three_digits
+from stretto.support.units import format_bytes, format_percent, format_rate, format_seconds, three_digits
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "pentagon", "star")
 _GROUPS = {
@@ -35,6 +34,9 @@ _GROUPS = {
     Kind.OWN: (4, "own", "Stretto's algorithms"),
 }
 _MOST_TICKS = 12
+_MOST_NAMED_SIZES = 4
+_ENOUGH = 6
+"""Repetitions from which on an interval can hold 95 %."""
 
 
 def sections(studies: Sequence[Study]) -> list[Section]:
@@ -79,14 +81,39 @@ def _key_figures(run: StudyRun) -> list[KeyFigure]:
     mean = mean_gains(run.sizes).stretto
     if mean is None:
         return []
-    middle = f"{format_bytes(MIDDLE[0])} to {format_bytes(MIDDLE[1])}"
-    return [
-        KeyFigure(
-            f"{three_digits(mean)}\u00d7",
-            f"Stretto over the MPI default, mean of {middle}: {where}",
-            mean < 1,
+    sizes = sizes_text([one.bytes for one in run.sizes if one.in_middle and one.stretto])
+    figure = f"{three_digits(mean)}\u00d7"
+    return [KeyFigure(figure, f"Stretto over the MPI default, {sizes}: {where}", mean < 1)]
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Which sizes a mean is over: `at 1 MiB`, `mean of 1 MiB and 4 MiB`."""
+    texts = [format_bytes(size) for size in sorted(sizes)]
+    if len(texts) == 1:
+        return f"at {texts[0]}"
+    if len(texts) <= _MOST_NAMED_SIZES:
+        return f"mean of {', '.join(texts[:-1])} and {texts[-1]}"
+    return f"mean of the {len(texts)} sizes measured from {texts[0]} to {texts[-1]}"
+
+
+def warnings(run: StudyRun) -> list[str]:
+    """What a reader must know before believing a run, as bench and study say it."""
+    counts = [len(row.series.seconds) for row in run.rows]
+    lines = list(run.busy)
+    if counts and min(counts) < _ENOUGH:
+        lines.append(
+            f"fewer than {_ENOUGH} repetitions ({min(counts)}): the intervals are the whole range and hold "
+            "less than 95 %"
         )
-    ]
+    if run.run.skipped:
+        sizes = ", ".join(map(format_bytes, run.run.skipped))
+        lines.append(f"the budget was too short for {sizes}")
+    if run.incomplete:
+        lines.append(f"incomplete: {run.incomplete}")
+    wrong = [row.series.label for row in run.rows if not row.series.correct]
+    if wrong:
+        lines.append(f"wrong results of {', '.join(dict.fromkeys(wrong))}")
+    return lines
 
 
 def where_text(study: Study, run: StudyRun) -> str:
@@ -118,9 +145,7 @@ def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
     data = [trace(curve) for curve in lines] + bound_trace(run)
     caption = (
         f"{run.title}. Medians of {_repetitions(run)} repetitions, timed by the slowest rank, "
-        f"{where_text(study, run)}."
-        + (" Dashed: the bound of the links." if bound_trace(run) else "")
-        + (f" Incomplete: {run.incomplete}." if run.incomplete else "")
+        f"{where_text(study, run)}." + (" Dashed: the bound of the links." if bound_trace(run) else "")
     )
     sizes = [size.bytes for size in run.sizes]
     chart_layout = layout(
@@ -128,7 +153,8 @@ def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
         yaxis=log_axis("algorithm bandwidth (MB/s)", (value for line in data for value in line["y"])),
         legend={"groupclick": "toggleitem", "font": {"size": 12}, "tracegroupgap": 6},
     )
-    return Chart(identity, run.title, caption, data, chart_layout, max(460, 130 + 24 * len(data)))
+    height = max(460, 130 + 24 * len(data))
+    return Chart(identity, run.title, caption, data, chart_layout, height, warnings(run))
 
 
 def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
@@ -193,18 +219,12 @@ def _hover(curve: Curve, row: Row) -> str:
     name = curve.label if curve.kind else f"{curve.label}: {label_of(series.spec)}"
     chosen = f"\nchosen: {series.chosen}" if series.chosen != series.spec else ""
     gain = gain_of(row)
-    bound = f"\n{100 * row.bound_share:.0f} % of the bound" if row.bound_share is not None else ""
+    bound = f"\n{format_percent(row.bound_share)} of the bound" if row.bound_share is not None else ""
     return (
         f"{name}, {format_bytes(series.bytes)}{chosen}"
-        f"\n{format_bandwidth(row.bandwidth.median)} MB/s"
-        f" ({format_bandwidth(row.bandwidth.low)} to {format_bandwidth(row.bandwidth.high)})"
-        f"\n{format_seconds(row.seconds.median)}, {interval_text(gain)} times the MPI default's speed{bound}"
+        f"\n{row.bandwidth.text(1e6)} MB/s"
+        f"\n{format_seconds(row.seconds.median)}, {gain.text()} times the MPI default's speed{bound}"
     )
-
-
-def interval_text(estimate: Estimate) -> str:
-    """An estimate with its interval: `1.95 (1.90 to 2.01)`."""
-    return f"{three_digits(estimate.median)} ({three_digits(estimate.low)} to {three_digits(estimate.high)})"
 
 
 def bound_trace(run: StudyRun) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from stretto.plots.panels import Panel
 from stretto.reproduce.figure import Bench
 from stretto.simulate.jobs import Job
 from stretto.simulate.platforms import Platform
+from stretto.support.units import format_range
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 RDB, RSA, RNG, BIN = "recursive_doubling", "rabenseifner", "ring", "reduce_broadcast"
@@ -53,9 +54,7 @@ def speedups(lines: Lines, slow: str, fast: str, first: int, last: int = GIB) ->
 
 def range_text(values: Sequence[float], unit: str = "x") -> str:
     """Return the range of the values as text: `1.05-1.31 x`."""
-    low, high = min(values), max(values)
-    text = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}-{high:.2f}"
-    return f"{text} {unit}".strip()
+    return f"{format_range(min(values), max(values))} {unit}".strip()
 
 
 def large_size(sizes: Sequence[int], least: int = 64 * MIB) -> int:

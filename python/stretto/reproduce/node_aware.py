@@ -28,7 +28,7 @@ _MODELLED = 32768
 _SIMULATED = 1024
 _QUICK = 256
 _PROCESSES = Axis("processes", Scale.POWERS)
-_SECONDS = Axis("seconds", Scale.LOG)
+_SECONDS = Axis("time", Scale.LOG_SECONDS)
 _SPEEDUP = Axis("times as fast", Scale.LINEAR)
 
 

@@ -69,13 +69,13 @@ def table1(bench: Bench) -> Result:
     ratios = {label: walked[label] / said[label] for label in said}
     order = list(enumerate(said))
     panel = Panel(
-        f"seconds for {format_bytes(size)} on {ranks} nodes",
+        f"time for {format_bytes(size)} on {ranks} nodes",
         {
             "formula": {float(index): said[label] for index, label in order},
             "schedule": {float(index): walked[label] for index, label in order},
         },
         Axis("algorithm", Scale.LINEAR),
-        Axis("seconds", Scale.LINEAR),
+        Axis("", Scale.SECONDS),
         bars=True,
         ticks=dict(enumerate(said)),
     )

@@ -11,6 +11,7 @@ from stretto import _core
 from stretto.show.algorithms import multiple
 from stretto.show.picture import draw_picture
 from stretto.show.timeline import Timeline, make_timeline
+from stretto.show.view import make_view
 from stretto.spec.recipes import Recipe
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
@@ -64,7 +65,8 @@ def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order
 
 def draw_diagram(diagram: Diagram, file: Path, rank_order: bool) -> None:
     """Write the diagram as SVG, PNG or PDF."""
-    draw_picture(diagram.timeline, diagram.title, diagram.caption, file, rank_order)
+    view = make_view(diagram.timeline, diagram.root)
+    draw_picture(view, diagram.title, diagram.caption, file, rank_order)
 
 
 def diagram_json(diagram: Diagram) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from stretto.show.labels import STUCK_MEANS, local_label, operands, stuck_label
 from stretto.show.timeline import Blocks, Local, Message, Stuck, Timeline
+from stretto.show.view import View
 from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ _LANES_OFF = (0.32, 0.5)
 _SHARES = (0.5, 0.35, 0.65, 0.25, 0.75)
 
 
-def draw_picture(timeline: Timeline, title: str, caption: str, file: Path, rank_order: bool = False) -> None:
+def draw_picture(view: View, title: str, caption: str, file: Path, rank_order: bool = False) -> None:
     """Draw ranks as lanes, nodes as bands, and time to the right; the file's suffix is the format."""
-    picture = _Picture(timeline)
+    timeline = view.timeline
+    picture = _Picture(view)
+    caption = "\n".join([caption, *view.notes])
     # Title and caption must fit.
     words = max(map(len, [title, *caption.split("\n")]))
     width = max(1.6 + picture.step_inches * max(1, timeline.steps), 1.2 + 0.075 * words)
@@ -37,6 +40,8 @@ def draw_picture(timeline: Timeline, title: str, caption: str, file: Path, rank_
     figure = new_figure(width, height)
     axes = figure.subplots()
     _draw_lanes(axes, picture)
+    for (step, lane), count in view.inside.items():
+        _draw_inside(axes, picture, step, lane, count)
     for action in timeline.locals:
         _draw_local(axes, picture, action)
     # Messages between nodes are on top, and their labels are placed first.
@@ -97,14 +102,14 @@ class _Box:
 class _Picture:
     """The places of lanes, and the space that is taken already."""
 
-    timeline: Timeline
+    view: View
     step_inches: float = 0.0
     lane: dict[int, float] = field(default_factory=dict)
     taken: dict[int, list[_Box]] = field(default_factory=dict)  # by step
 
     def __post_init__(self) -> None:
         # Long schedules get narrower steps, but labels must still fit.
-        self.step_inches = min(1.7, max(0.7, 80 / max(1, self.timeline.steps)))
+        self.step_inches = min(1.7, max(0.7, 24 / max(1, self.timeline.steps)))
         y = 0.0
         before = None
         for rank in self.timeline.by_node:
@@ -118,6 +123,11 @@ class _Picture:
             self.take(
                 message.step, _Box(_ARROW[1] * self.step_inches, self._inches(message.receiver), 0.14, 0.14)
             )
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline that is drawn."""
+        return self.view.timeline
 
     @property
     def bottom(self) -> float:
@@ -171,17 +181,36 @@ def _draw_lanes(axes: Axes, picture: _Picture) -> None:
         axes.axhline(picture.lane[rank], color="0.72", linewidth=1, zorder=0.5)
     for step in range(timeline.steps + 1):
         axes.axvline(step, color="0.85", linewidth=0.8, linestyle=":", zorder=0.4)
+    for column, (one, other) in enumerate(pairwise(picture.view.steps)):
+        if other > one + 1:
+            _draw_gap(axes, picture, column + 1)
     if timeline.tells_nodes:
         _draw_nodes(axes, picture)
     axes.set_xlim(-0.05, max(1, timeline.steps) + 0.05)
     axes.set_ylim(picture.bottom + 0.6, -0.6)
     ranks = timeline.by_node
-    axes.set_yticks([picture.lane[rank] for rank in ranks], [f"rank {rank}" for rank in ranks])
-    steps = range(timeline.steps)
-    axes.set_xticks([step + 0.5 for step in steps], [str(step) for step in steps])
+    axes.set_yticks([picture.lane[rank] for rank in ranks], [picture.view.lanes[rank] for rank in ranks])
+    columns = range(timeline.steps)
+    axes.set_xticks([one + 0.5 for one in columns], [str(picture.view.steps[one]) for one in columns])
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _draw_gap(axes: Axes, picture: _Picture, column: int) -> None:
+    """Show that steps are left out before this column."""
+    axes.axvline(column, color="white", linewidth=9, zorder=0.6)
+    for lane in picture.lane.values():
+        axes.text(column, lane, "⋯", fontsize=13, ha="center", va="center", color="0.4", zorder=7)
+
+
+def _draw_inside(axes: Axes, picture: _Picture, step: int, lane: int, count: int) -> None:
+    """Write how many messages ranks of a node exchange in a step."""
+    axes.text(
+        step + 0.5, picture.lane[lane] + 0.22, f"{count} inside", fontsize=7.5, ha="center", va="center",
+        color="0.3", zorder=4,
+        bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "0.75", "linewidth": 0.6},
+    )  # fmt: skip
 
 
 def _draw_nodes(axes: Axes, picture: _Picture) -> None:
@@ -235,8 +264,9 @@ def _draw_message(
     }
     above = 3 if strong else 2
     axes.annotate("", xy=(end, end_y), xytext=(begin, start_y), arrowprops=arrow, zorder=above)
-    label = ("s" if message.sent.scratch else "") + message.sent.numbers
-    if timeline.blocks > 1:
+    bundle = picture.view.bundles[message.step, message.sender, message.receiver]
+    label = f"{bundle}\u00d7" if bundle else ("s" if message.sent.scratch else "") + message.sent.numbers
+    if timeline.blocks > 1 or bundle:
         at = picture.place_label(message, label)
         axes.text(
             begin + at * (end - begin), start_y + at * (end_y - start_y), label,

@@ -44,6 +44,8 @@ class StudyRun:
     machine: dict[str, Any] = field(default_factory=dict)
     """The machine where it was measured (results.runs.describe_machine)."""
     date: str = ""
+    busy: list[str] = field(default_factory=list)
+    """A line for each load of the machine that affected the results."""
     rows: list[Row] = field(init=False)
     sizes: list[SizeFigures] = field(init=False)
 
@@ -85,11 +87,17 @@ class Study:
         return [*(f"{mpi}: {error}" for mpi, error in self.failed), *incomplete]
 
 
+class _Load(Part):
+    busy: list[str] = Field(default_factory=list)
+
+
 class _Run(RunFile):
     incomplete: str = ""
+    load: _Load | None = None
 
     def study_run(self) -> StudyRun:
-        return StudyRun(self.run(), self.bound(), self.incomplete, self.machine, self.date)
+        busy = self.load.busy if self.load else []
+        return StudyRun(self.run(), self.bound(), self.incomplete, self.machine, self.date, busy)
 
 
 class _Failure(Part):

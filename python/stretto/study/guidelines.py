@@ -118,8 +118,8 @@ class Check:
     def text(self) -> str:
         """The ratio with the specs chosen on both sides, for people."""
         return (
-            f"{self.guideline.text}: {self.left.chosen} takes {self.ratio.median:.2f} "
-            f"({self.ratio.low:.2f}-{self.ratio.high:.2f}) times as long as {self.right.chosen}"
+            f"{self.guideline.text}: {self.left.chosen} takes {self.ratio.text()} times as long as "
+            f"{self.right.chosen}"
         )
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "profile_summary",
     "profile_table",
     "summary",
+    "summary_file",
     "table",
     "timeline_plot",
 ]

@@ -7,9 +7,11 @@ from collections import defaultdict
 from pathlib import Path
 
 from stretto.plots.drawing import draw_panels
-from stretto.plots.panels import SIZE, Axis, Panel, Scale
-from stretto.support.units import format_place
+from stretto.plots.panels import Axis, Panel, Scale
+from stretto.support.units import format_percent, format_place, format_seconds
 from stretto.trace.profile_file import Profile
+
+_FROM = Axis("message size, from", Scale.BYTES)
 
 
 def draw_profile(profile: Profile, file: Path) -> None:
@@ -21,11 +23,11 @@ def draw_profile(profile: Profile, file: Path) -> None:
         calls[one.collective][one.begin] += one.calls
         times[one.collective][one.begin] += one.inside
     panels = [
-        Panel("calls", calls, SIZE, Axis("calls", Scale.LOG), bars=True),
-        Panel("time", times, SIZE, Axis("seconds, mean over ranks", Scale.LOG), bars=True),
+        Panel("calls", calls, _FROM, Axis("calls", Scale.LINEAR), bars=True, stacked=True),
+        Panel("time, mean over ranks", times, _FROM, Axis("", Scale.SECONDS), bars=True, stacked=True),
     ]
     title = (
-        f"{format_place(profile.ranks, profile.nodes)}, {100 * profile.share:.0f} % of "
-        f"{profile.seconds:.3g} s in collectives"
+        f"{format_place(profile.ranks, profile.nodes)}, {format_percent(profile.share)} of "
+        f"{format_seconds(profile.seconds)} in collectives"
     )
     draw_panels(title, panels, file)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from stretto.spec.native import NATIVE
 from stretto.support.errors import StrettoError
 from stretto.trace.analysis import Call, Collective, covered
 from stretto.trace.files import RankTrace
@@ -76,8 +77,8 @@ class Timeline:
 
     @property
     def is_by_library(self) -> bool:
-        """Whether the MPI library carried the call out between copies, so that its messages are not known."""
-        return bool(self.copies) and not self.rounds
+        """Whether the MPI library carried the call out, so that its messages are not known."""
+        return not self.rounds and (bool(self.copies) or self.call.spec == NATIVE)
 
     @property
     def messages(self) -> list[Span]:
@@ -152,7 +153,10 @@ def _find(collectives: Sequence[Collective], name: str) -> Collective:
 
 
 def usual_calls(collectives: Sequence[Collective], traces: Sequence[RankTrace]) -> list[Collective]:
-    """The last call of each spec whose calls copied device memory; if none did, the one with most work."""
+    """The last call of each spec whose calls copied device memory; if none did, the one with most work.
+
+    The trace has no messages of a call that the MPI library carried out, so another one is preferred.
+    """
     copies = {trace.rank: [event.key[0] for event in trace.events if _COPY in event.text] for trace in traces}
 
     def copied(call: Call) -> bool:
@@ -160,7 +164,9 @@ def usual_calls(collectives: Sequence[Collective], traces: Sequence[RankTrace]) 
         return bisect_left(begins, call.begin) < bisect_right(begins, call.end)
 
     found = {one.last.spec: one for one in collectives if any(map(copied, one.calls))}
-    return list(found.values()) or sorted(collectives, key=lambda one: -one.work)[:1]
+    return (
+        list(found.values()) or sorted(collectives, key=lambda one: (one.last.spec == NATIVE, -one.work))[:1]
+    )
 
 
 def timelines(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stretto.plots.style import NATIVE_COLOUR, sequence_colours
 from stretto.support.pictures import new_figure, save_figure
@@ -28,6 +28,8 @@ _FONT_SIZE = 7
 _DIGIT_INCHES = 0.065
 _NO_GAP = 0.01
 """In microseconds."""
+_MOST_IN_LEGEND = 10
+"""Of more segments, the legend shows the range."""
 _NUMBERED = 8
 """Of bars too narrow for their numbers, each so-many-th has one."""
 _WHOLE = "#8FA3B5"
@@ -52,7 +54,12 @@ class _Lane:
 
 
 def draw_timelines(timelines: Sequence[Timeline], file: Path) -> None:
-    """Draw the calls below each other, on one scale of time; the file's suffix is the format."""
+    """Draw the calls; the file's suffix is the format."""
+    save_figure(timelines_figure(timelines), file, dpi=130)
+
+
+def timelines_figure(timelines: Sequence[Timeline]) -> Figure:
+    """A figure of the calls below each other, on one scale of time."""
     every = [_lanes(one) for one in timelines]
     heights = [_height(lanes) * _LANE_INCHES for lanes in every]
     figure = new_figure(_WIDTH, sum(heights) + 0.7 * len(every) + 0.8)
@@ -61,11 +68,13 @@ def draw_timelines(timelines: Sequence[Timeline], file: Path) -> None:
     factor, unit = seconds_unit(longest * 1e-6)
     scale = 1e-6 / factor
     panels[0].set_xlim(0, longest * scale * 1.005)
+    # A segment has one colour in all panels, so that one legend serves them all.
+    segments = max(one.segments for one in timelines)
     for axes, timeline, lanes in zip(panels, timelines, every, strict=True):
-        _Panel(axes, timeline, scale, _BARS_WIDTH / longest).draw(lanes)
+        _Panel(axes, timeline, scale, _BARS_WIDTH / longest, segments).draw(lanes)
     panels[-1].set_xlabel(f"{unit} since the call began", fontsize=9)
     _draw_legend(figure, timelines)
-    save_figure(figure, file, dpi=130)
+    return figure
 
 
 def _lanes(timeline: Timeline) -> list[_Lane]:
@@ -94,12 +103,14 @@ def _height(lanes: Sequence[_Lane]) -> float:
 class _Panel:
     """One call."""
 
-    def __init__(self, axes: Axes, timeline: Timeline, scale: float, inches: float) -> None:
+    def __init__(self, axes: Axes, timeline: Timeline, scale: float, inches: float, segments: int) -> None:
         self._axes = axes
         self._timeline = timeline
         self._scale = scale
         self._inches = inches
         """Of one microsecond."""
+        self._segments = segments
+        """The most segments of any panel."""
 
     def draw(self, lanes: Sequence[_Lane]) -> None:
         axes = self._axes
@@ -129,7 +140,8 @@ class _Panel:
         height = lane.height / lane.rows
         bar = height * 0.88 if lane.rows > 1 else height
         numbers = [number for span in lane.spans if (number := self._number(span)) is not None]
-        colours = sequence_colours(1 + max(numbers, default=0))
+        is_by_segment = self._timeline.segments > 1
+        colours = sequence_colours(self._segments if is_by_segment else 1 + max(numbers, default=0))
         is_narrow = lane.rows == 1 and all(
             self._inches_of(span.begin, span.end) < _inches_of_text(str(self._number(span)))
             for span in lane.spans
@@ -225,21 +237,31 @@ def _inches_of_text(text: str) -> float:
     return _DIGIT_INCHES * len(text) + 0.03
 
 
-def _draw_legend(figure: Figure, timelines: Sequence[Timeline]) -> None:
-    from matplotlib.patches import Patch  # noqa: PLC0415  loaded with the rest
+def _has_whole_call(timeline: Timeline) -> bool:
+    """Whether a bar belongs to no segment of a call."""
+    known = timeline.segments > 1 or timeline.is_by_library
+    return known and any(span.segment is None for lane in _lanes(timeline) for span in lane.spans)
 
-    most = max(timelines, key=lambda one: one.segments)
-    count = most.segments
-    handles = []
-    if count > 1:
-        colours = sequence_colours(count)
-        handles += [
-            Patch(color=colours[one], label=f"segment {one}")
-            for one in sorted({0, (count - 1) // 2, count - 1})
-        ]
+
+def _draw_legend(figure: Figure, timelines: Sequence[Timeline]) -> None:
+    from matplotlib.legend_handler import HandlerTuple  # noqa: PLC0415  loaded with the rest
+    from matplotlib.patches import Patch  # noqa: PLC0415  as above
+
+    count = max(one.segments for one in timelines)
+    colours = sequence_colours(count)
+    entries: dict[str, Any] = {}
+    if 1 < count <= _MOST_IN_LEGEND:
+        entries = {f"segment {one}": Patch(color=colour) for one, colour in enumerate(colours)}
+    elif count > 1:
+        shades = [Patch(color=colour, linewidth=0) for colour in sequence_colours(2 * _MOST_IN_LEGEND)]
+        entries[f"segments 0 to {count - 1}"] = tuple(shades)
+    if count > 1 and any(_has_whole_call(one) for one in timelines):
+        entries["the whole call"] = Patch(color=_WHOLE)
     if any(one.waits for one in timelines):
-        handles.append(Patch(color=_WAIT, label="a flight waits for the copy of its segment"))
-    if handles:
+        entries["a flight waits for the copy of its segment"] = Patch(color=_WAIT)
+    if entries:
         figure.legend(
-            handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=8.5
-        )
+            list(entries.values()), list(entries), loc="outside lower center", ncols=min(6, len(entries)),
+            frameon=False, fontsize=8.5, handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
+            handlelength=4.0 if count > _MOST_IN_LEGEND else 2.0,
+        )  # fmt: skip

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stretto.plots import runs as plots
 from stretto.results.runs import Run, Series, summarize
@@ -37,10 +40,32 @@ def test_a_panel_each_for_out_of_place_and_in_place() -> None:
         assert labels[0] == "64\nMiB"
         assert len(labels) <= 9
         lines = {str(line.get_label()): line for line in panel.get_lines()}
-        assert list(lines) == ["MPI default", "ring", "Stretto", "bound of 200mbit links"]
+        assert list(lines) == [
+            "native (MPI default)", "ring", "auto (Stretto's choice)", "bound of 200mbit links",
+        ]  # fmt: skip
         # Below 4 MiB the lab states no bound.
         assert np.min(np.asarray(lines["bound of 200mbit links"].get_xdata())) == 4 << 20
         assert lines["bound of 200mbit links"].get_linestyle() == "--"
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=12, unique=True),
+    st.integers(0, 40),
+)
+def test_a_bound_is_a_line_that_is_seen(exponents: list[int], least: int) -> None:
+    sizes = [1 << exponent for exponent in exponents]
+    bound = LinkBound(25e6, ALLREDUCE, [1] * 8, 1 << least)
+    line = plots.bound_line(bound, sizes)
+    if max(sizes) < 1 << least:
+        assert line == []
+        return
+    places = [math.log2(size) for size, _ in line]
+    assert places == sorted(places)
+    # It begins where it holds, and covers a part of the axis that ends with it.
+    assert line[0][0] == max(min(sizes), 1 << least)
+    assert places[-1] > places[0]
+    assert places[-1] - places[0] >= 0.14 * (places[-1] - min(exponents))
+    assert {limit for _, limit in line} == {bound.bandwidth(max(sizes))}
 
 
 def test_a_single_size_and_no_bound() -> None:
@@ -78,7 +103,9 @@ def test_a_plot_of_what_was_hidden() -> None:
     assert figure.get_suptitle().endswith(", progress thread")
     lines = axes.get_lines()
     assert [line.get_label() for line in lines] == [
-        f"{spec}, {form}" for spec in ("MPI default", "Stretto") for form in ("non-blocking", "persistent")
+        f"{spec}, {form}"
+        for spec in ("native (MPI default)", "auto (Stretto's choice)")
+        for form in ("non-blocking", "persistent")
     ]
     assert [line.get_linestyle() for line in lines] == ["-", "--", "-", "--"]
     assert all(np.allclose(np.asarray(line.get_ydata()), 50) for line in lines)

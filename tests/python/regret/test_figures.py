@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,21 @@ def test_gains_over_two_baselines_have_no_mean() -> None:
     assert alone.get_suptitle() == "Stretto's default beside the built-in rule, sockets"
     assert alone.axes[0].get_title() == "allreduce"
     assert "times as fast as the built-in rule" in alone.axes[-1].get_xlabel()
+
+
+def test_few_cells_make_a_small_picture_in_which_they_are_no_wider_than_others() -> None:
+    one = replace(JOBS[0], network="1x2", cells=JOBS[0].cells[:1])
+    figure = map_figure([one], Panels.COLLECTIVE)
+    figure.draw_without_rendering()
+    panel = figure.axes[0].get_window_extent()
+    width, height = panel.width / figure.dpi, panel.height / figure.dpi
+    assert 0.3 <= width <= 1.0
+    assert 0.15 <= height <= 0.5
+    assert figure.get_figwidth() < 6
+    # There is no free place for the meaning of the names.
+    assert figure.axes[-1].get_xlabel() == "times as fast as the MPI default\n1x2: one node of 2 ranks"
+    many = [replace(JOBS[0], collective=name) for name in "abcdefghijklm"]
+    assert map_figure(many, Panels.COLLECTIVE).get_figwidth() == 9
 
 
 def test_the_picture(tmp_path: Path) -> None:

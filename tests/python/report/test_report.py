@@ -16,11 +16,24 @@ from stretto.predict.file import Prediction, median_error, worst
 from stretto.report.choices import algorithm_of, choices
 from stretto.report.contents import page_sections, page_text
 from stretto.report.inputs import Inputs, Shape, TableFile, TableRow, read_inputs
-from stretto.report.page import Cell, Chart, Column, Section, Table, log_axis, render, without_empty_columns
+from stretto.report.page import (
+    Cell,
+    Chart,
+    Column,
+    Section,
+    Table,
+    breakable,
+    log_axis,
+    render,
+    without_empty_columns,
+)
+from stretto.report.png import bars_figure
+from stretto.report.profile import profile_bars
+from stretto.report.study import sizes_text
 from stretto.support.errors import StrettoError
 
-KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")
-SECTIONS = ["throughput", "gains", "choices", "theory", "guidelines", "machine", "run"]
+KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics", "profile", "trace")
+SECTIONS = ["throughput", "gains", "choices", "theory", "guidelines", "machine", "run", "profile", "trace"]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +54,9 @@ def test_inputs_are_known_by_their_content(samples: Path, tmp_path: Path) -> Non
         file = tmp_path / "renamed"
         file.write_bytes((samples / f"{kind}.json").read_bytes())
         found = read_inputs([file])
-        kinds = ("studies", "guidelines", "tables", "machines", "predictions", "statistics")
+        kinds = (
+            "studies", "guidelines", "tables", "machines", "predictions", "statistics", "profiles", "traces"
+        )  # fmt: skip
         assert sum(len(getattr(found, name)) for name in kinds) == 1
         assert getattr(found, kinds[KINDS.index(kind)])
 
@@ -72,10 +87,11 @@ def test_there_is_a_section_for_each_input(inputs: Inputs) -> None:
     assert [section.id for section in sections] == SECTIONS
     assert list(charts(sections)) == [
         "throughput-1", "throughput-2", "libraries-1", "choices-1", "choices-2", "theory-1", "guidelines-1",
-        "machine-1", "run-1",
+        "machine-1", "run-1", "profile-1", "profile-gradients-1", "trace-1", "trace-ranks-1",
     ]  # fmt: skip
     assert list(tables(sections)) == [
         "gains-table", "ranking-1", "theory-table", "violations", "machine-table-1", "run-table-1",
+        "profile-table-1", "profile-gradients-table-1", "trace-table-1", "trace-late-1",
     ]  # fmt: skip
 
 
@@ -84,6 +100,7 @@ def test_the_key_figures_stand_on_top(inputs: Inputs) -> None:
     assert [(figure.value, figure.warning) for figure in figures] == [
         ("2.00×", False), ("2.00×", False),  # noqa: RUF001  as it stands on the page
         ("1 of 2", False), ("25 %", False), ("3 → 0", False), ("2.001 s", False),
+        ("40 %", False), ("25 %", False),
     ]  # fmt: skip
 
 
@@ -98,17 +115,135 @@ def test_throughput_shows_default_best_stretto_and_the_bound(inputs: Inputs) -> 
     assert auto["y"][-1] == pytest.approx((16 << 20) / (1e-4 + (16 << 20) / 7e6) / 1e6)
     hover = chart.chart[names.index("Stretto")]["text"][-1]
     assert "chosen: ring:segment_bytes=256KiB" in hover
-    assert "2.00 (2.00 to 2.00) times the MPI default" in hover
+    assert "s, 2.00 times the MPI default" in hover
     assert "an emulated cluster" in chart.caption
 
 
-def test_a_table_of_gains_can_be_filtered_by_mpi_collective_and_size(inputs: Inputs) -> None:
+def test_a_table_of_gains_says_library_and_place_once_for_each_run(inputs: Inputs) -> None:
     table = tables(page_sections(inputs))["gains-table"]
-    assert [table.columns[number].title for number in table.filters] == ["MPI", "collective", "size"]
-    assert len(table.rows) == 8
+    assert [table.columns[number].title for number in table.filters] == ["size"]
+    assert [(heading, len(rows)) for heading, rows in table.parts] == [
+        (f"MPI_Allreduce of float, {name}, 8 ranks on 8 nodes", 4)
+        for name in ("Open MPI 4.1.4", "MPICH 5.0.2")
+    ]
     last = [cell.text for cell in table.rows[3]]
-    assert last[:4] == ["Open MPI 4.1.4,", "allreduce", "16 MiB", "2.397 s"]
-    assert table.rows[3][9].mark == "good"
+    assert last[:2] == ["16 MiB", "2.397 s"]
+    # The spec stands beside its gain.
+    titles = [column.title for column in table.columns]
+    assert titles[titles.index("Stretto: gain") + 1] == "by"
+    assert (last[6], table.rows[3][6].mark, last[7]) == ("2.00", "good", "ring:segment_bytes=256KiB")
+
+
+def bench_file(samples: Path, folder: Path, **changes: Any) -> Path:
+    run = json.loads((samples / "study.json").read_text())["runs"][0]
+    file = folder / "run.json"
+    file.write_text(json.dumps({"format": "stretto-bench"} | run | changes), encoding="utf-8")
+    return file
+
+
+def test_the_warnings_of_a_run_are_below_its_heading(samples: Path, tmp_path: Path) -> None:
+    busy = "busy machine: others kept 1.7 of 2 cores busy"
+    file = bench_file(samples, tmp_path, load={"busy": [busy]}, incomplete="rank 1 was killed")
+    page = page_text(read_inputs([file]))
+    title = page.index("<h3>MPI_Allreduce of float")
+    chart = page.index('data-chart="throughput-1"')
+    for warning in (busy, "the budget was too short for 64 MiB", "incomplete: rank 1 was killed"):
+        assert title < page.index(f'<p class="note">{warning}</p>') < chart
+
+
+def test_few_repetitions_are_said(samples: Path, tmp_path: Path) -> None:
+    results = json.loads((samples / "study.json").read_text())["runs"][0]["results"]
+    few = [one | {"seconds": one["seconds"][:5]} for one in results]
+    chart = charts(page_sections(read_inputs([bench_file(samples, tmp_path, results=few)])))["throughput-1"]
+    assert "fewer than 6 repetitions (5): " in chart.warnings[0]
+    assert "fewer" not in "".join(charts(page_sections(read_inputs([samples])))["throughput-1"].warnings)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ([20], "at 1 MiB"),
+        ([22, 18], "mean of 256 KiB and 4 MiB"),
+        ([18, 20, 22], "mean of 256 KiB, 1 MiB and 4 MiB"),
+        (list(range(18, 25)), "mean of the 7 sizes measured from 256 KiB to 16 MiB"),
+    ],
+)
+def test_a_mean_says_which_sizes_it_is_over(sizes: list[int], text: str) -> None:
+    assert sizes_text([1 << exponent for exponent in sizes]) == text
+
+
+def test_the_headline_is_over_measured_sizes(inputs: Inputs) -> None:
+    labels = [figure.label for section in page_sections(inputs) for figure in section.figures]
+    assert labels[0].startswith("Stretto over the MPI default, mean of 1 MiB and 16 MiB: allreduce, Open MPI")
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("ring:segment_bytes=128KiB", ["ring:", "segment_bytes=128KiB"]),
+        ("smp(knomial:radix=4)", ["smp(", "knomial:", "radix=4)"]),
+        ("a<b,c", ["a&lt;b,", "c"]),
+    ],
+)
+def test_a_spec_is_broken_between_its_parts_only(spec: str, parts: list[str]) -> None:
+    assert str(breakable(spec)).split("<wbr>") == parts
+
+
+def test_a_profile_shows_times_and_gradients(inputs: Inputs) -> None:
+    sections = page_sections(inputs)
+    bars = charts(sections)["profile-1"]
+    assert bars.layout["yaxis"]["categoryarray"] == ["allreduce, 1 MiB", "bcast, nonblocking, 1 KiB"]
+    assert {trace["name"]: trace["x"] for trace in bars.chart} == {"native": [1.5, 1.5], "ring": [1.0]}
+    assert bars.layout["xaxis"]["ticksuffix"] == " s"
+    gradients = charts(sections)["profile-gradients-1"]
+    assert (gradients.chart[0]["x"], gradients.chart[0]["y"]) == ([0.5, 2.0], [1.0, 3.0])
+    assert [trace["x"] for trace in gradients.chart[1:]] == [[2.0, 2.0], [3.0, 3.0]]
+    assert gradients.layout["xaxis"]["ticksuffix"] == " ms"
+    table = tables(sections)["profile-table-1"]
+    assert [row[6].text for row in table.rows] == ["15 %", "15 %", "10 %"]
+
+
+def test_a_trace_shows_slow_collectives_and_late_ranks(inputs: Inputs) -> None:
+    sections = page_sections(inputs)
+    slow = charts(sections)["trace-1"]
+    names = ["allreduce, 1 MiB, call 4", "allreduce, 1 MiB, call 4 (2)"]
+    assert slow.layout["yaxis"]["categoryarray"] == names
+    assert [(trace["name"], trace["x"]) for trace in slow.chart] == [("wait", [2.0] * 2), ("work", [3.0] * 2)]
+    assert slow.warnings[0].startswith("rank 2 left no trace")
+    assert "7 collectives without the traces of all ranks" in slow.warnings[1]
+    ranks = charts(sections)["trace-ranks-1"]
+    assert [trace["x"] for trace in ranks.chart] == [[0.0, 1.0], [2.0, 1.0]]
+    late = tables(sections)["trace-late-1"]
+    assert [[cell.text for cell in row] for row in late.rows] == [
+        ["1", "3", "7", "9 ms", "0"], ["several", "3", "7", "9 ms", ""],
+    ]  # fmt: skip
+
+
+def test_a_folder_of_traces_is_summarized(tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    call = {
+        "ph": "X", "cat": "collective", "name": "allreduce", "pid": 1, "tid": 1, "ts": 1.0, "dur": 50.0,
+        "args": {"spec": "ring", "bytes": 64, "communicator": "1@a.0", "ranks": 1, "sequence": 0,
+                 "form": "blocking"},
+    }  # fmt: skip
+    about = {"stretto": "0.1.0", "job": "1", "rank": 0, "ranks": 1, "node": 0, "clock_error_us": 0}
+    content = json.dumps({"otherData": about, "traceEvents": [call]})
+    (folder / "rank-0.json").write_text(content, encoding="utf-8")
+    found = read_inputs([folder])
+    assert [(name, one.totals.collectives) for name, one in found.traces] == [("traces", 1)]
+    assert [section.id for section in page_sections(found)] == ["trace"]
+    assert [file.name for file in folder.iterdir()] == ["rank-0.json"]
+    with pytest.raises(StrettoError, match=r"rank-0\.json holds events for a viewer: give the folder"):
+        read_inputs([folder / "rank-0.json"])
+
+
+def test_bars_in_pictures_are_in_the_order_of_the_page(inputs: Inputs) -> None:
+    (name, profile) = inputs.profiles[0]
+    found = profile_bars(name, profile)
+    (axes,) = bars_figure(found).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == found.bars
+    assert axes.yaxis_inverted()
 
 
 starts = st.lists(st.integers(1, 1 << 30), max_size=6, unique=True).map(lambda found: [0, *sorted(found)])
@@ -348,8 +483,9 @@ def test_the_command_writes_the_page_and_the_pngs(samples: Path, tmp_path: Path)
         "allreduce-mpich-5.0.2-stretto.png", "allreduce-open-mpi-4.1.4-library.png",
         "allreduce-open-mpi-4.1.4-pipelining.png", "allreduce-open-mpi-4.1.4-stretto.png",
         "choices-allreduce-open-mpi-4.1.4.png", "choices-ibcast-open-mpi-4.1.4.png",
-        "guidelines-open-mpi-4.1.4-8-ranks-on-8-nodes.png", "machine-sample.png", "run-statistics.png",
-        "theory-sample-open-mpi-4.1.4.png",
+        "gradients-profile.png", "guidelines-open-mpi-4.1.4-8-ranks-on-8-nodes.png", "machine-sample.png",
+        "profile-profile.png", "run-statistics.png", "theory-sample-open-mpi-4.1.4.png",
+        "trace-ranks-trace.png", "trace-trace.png",
     ])  # fmt: skip
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in png.iterdir())
 

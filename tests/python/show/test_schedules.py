@@ -24,6 +24,7 @@ from stretto.show.picture import draw_picture
 from stretto.show.proof import roots_of
 from stretto.show.terminal import draw_text, text_legend
 from stretto.show.timeline import Blocks, Timeline, make_timeline
+from stretto.show.view import make_view
 from stretto.spec.recipes import Recipe, all_recipes
 from stretto.support.errors import StrettoError
 
@@ -128,7 +129,7 @@ def test_wrong_schedules_are_drawn_into_files(tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
     # To a rank that does not exist, and to itself.
     timeline = timeline_of([[send(7)], [send(0), recv(0)]], [[recv(0)]])
-    draw_picture(timeline, "title", "caption", picture)
+    draw_picture(make_view(timeline, 0), "title", "caption", picture)
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
@@ -412,7 +413,7 @@ def test_what_several_ranks_of_a_node_read_is_written_once(
         topology = _core.Topology(where)
         schedules = [_core.build(collective, recipe, topology, 0, rank) for rank in range(topology.ranks)]
         timeline = make_timeline(schedules, topology.node_of)
-        draw_picture(timeline, "", "", tmp_path / "a.svg")
+        draw_picture(make_view(timeline, 0), "", "", tmp_path / "a.svg")
 
     draw("bcast", "linear", "ppn=4")
     assert written == [(0, "0")]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.colors import to_hex
 from typer.testing import CliRunner
 
 from stretto.cli.main import app
@@ -15,6 +16,7 @@ from stretto.plots.style import sequence_colours
 from stretto.trace.files import read_folder
 from stretto.trace.table import figures_text
 from stretto.trace.timeline import Timeline, timeline_of
+from stretto.trace.timeline_plot import timelines_figure
 
 Event = dict[str, Any]
 
@@ -144,6 +146,52 @@ def test_the_calls_that_are_drawn(job: Path) -> None:
     assert run(str(job)) == []
     write(job, WITHOUT_COPIES)
     assert [one["sequence"] for one in run(str(job), "--png", str(picture))] == [2]
+
+
+def legend_of(timelines: list[Timeline]) -> list[str]:
+    (legend,) = timelines_figure(timelines).legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_the_legend_has_every_segment_and_colour(job: Path) -> None:
+    waits = "a flight waits for the copy of its segment"
+    by_segments, whole, _ = timelines_of(job)
+    assert legend_of([by_segments]) == ["segment 0", "segment 1", waits]
+    assert legend_of([by_segments, whole]) == ["segment 0", "segment 1", "the whole call", waits]
+
+
+def many_segments(count: int) -> list[Event]:
+    return [
+        collective(0, 100, 0, "ring"),
+        *(event("segment", f"segment {one}", 2 + one, 0, 60) for one in range(count)),
+        *(event("round", "round 0", 2 + one, 20, 45) for one in range(count)),
+    ]
+
+
+def test_the_legend_has_the_range_of_many_segments(tmp_path: Path) -> None:
+    assert legend_of(timelines_of(write(tmp_path, many_segments(4)))) == [f"segment {i}" for i in range(4)]
+    assert legend_of(timelines_of(write(tmp_path, many_segments(64)))) == ["segments 0 to 63"]
+
+
+def test_a_segment_has_one_colour_in_all_panels(tmp_path: Path, job: Path) -> None:
+    two = timelines_of(job)[0]
+    four = timelines_of(write(tmp_path, many_segments(4)))[0]
+    colours = [
+        {to_hex(one.get_facecolor()[0]).upper() for one in axes.collections}  # type: ignore[arg-type]
+        for axes in timelines_figure([two, four]).axes
+    ]
+    expected = sequence_colours(4)
+    assert set(expected[:2]) <= colours[0]
+    assert set(expected) <= colours[1]
+
+
+def test_a_call_of_the_mpi_library_is_one_bar(tmp_path: Path) -> None:
+    (alone,) = timelines_of(write(tmp_path, [collective(0, 100, 0, "native")]))
+    assert figures_text(alone) == "100 µs: no copies, in the MPI library 100 µs"
+    # The picture shows a call of which more is known, if there is one.
+    events = [collective(0, 300, 0, "native"), *WITHOUT_COPIES]
+    drawn = run(str(write(tmp_path, events)), "--png", str(tmp_path / "a.png"))
+    assert [one["sequence"] for one in drawn] == [2]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document of `stretto trace --json`, as far as others read it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from stretto.support.parts import Number, Part, validate
+from stretto.trace.files import read_folder
+from stretto.trace.summary import summarize, summary_json
+
+FORMAT: Literal["stretto-trace"] = "stretto-trace"
+_TOP = 20
+
+Count = Annotated[int, Field(ge=0)]
+Time = Annotated[Number, Field(ge=0)]
+"""In microseconds."""
+
+
+class RankTime(Part):
+    """The time of a rank inside collectives."""
+
+    rank: Count
+    inside_us: Time
+    waiting_us: Time
+    """The part of it spent waiting for late ranks."""
+
+
+class TraceTotals(Part):
+    """Totals over all collectives."""
+
+    collectives: Count
+    incomplete: Count
+    overlapping: Count
+    contradictions: Count
+    waiting_share: Time
+    by_rank: list[RankTime]
+
+
+class SlowCollective(Part):
+    """One of the slowest collectives."""
+
+    collective: str
+    sequence: int
+    communicator: str
+    bytes: Count
+    spec: str
+    form: str
+    ranks: Count
+    traced_ranks: Count
+    total_us: Time
+    work_us: Time
+    wait_us: Time
+    last_rank: Count
+    lateness_us: Time
+
+
+class LateRank(Part):
+    """A rank for which others waited."""
+
+    rank: Count | None
+    """None for all collectives of which it is not known which rank was the last."""
+    collectives: Count
+    times: Count
+    waited_us: Time
+    waited_alone_us: Time
+
+
+class TraceSummary(Part):
+    """The whole document."""
+
+    format: Literal["stretto-trace"]
+    version: Literal[1]
+    ranks: Annotated[int, Field(gt=0)]
+    missing: list[int]
+    complaints: list[str]
+    clock_error_us: Time
+    totals: TraceTotals
+    slowest: list[SlowCollective]
+    late: list[LateRank]
+
+
+def is_trace_folder(folder: Path) -> bool:
+    """Whether ranks left their traces in the folder."""
+    return any(folder.glob("rank-*.json"))
+
+
+def summary_of_folder(folder: Path) -> TraceSummary:
+    """The summary of the traces in a folder, which is not changed."""
+    text = summary_json(summarize(read_folder(folder), _TOP), folder / "trace.json", 0)
+    return validate(TraceSummary, json.loads(text), folder)
