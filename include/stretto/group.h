@@ -161,6 +161,10 @@ void stretto_wake(void);
 int stretto_work_test(stretto_work* work);
 /* Returns the same after at most so many seconds, in which it makes progress. */
 int stretto_work_wait(stretto_work* work, double seconds);
+/* For a program that waits in another way: `stretto top` shows that this thread waits for a work, until the
+ * thread calls stretto_work_end_wait(). In between it may make no call of a collective. */
+void stretto_work_begin_wait(stretto_work* work);
+void stretto_work_end_wait(void);
 /* For a work that has ended: returns NULL, or one line with the error. */
 const char* stretto_work_error(const stretto_work* work);
 /* Returns the rank from which it received. */
