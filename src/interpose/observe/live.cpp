@@ -113,7 +113,9 @@ void begin_live(std::uint64_t job) {
   write_text(page->library, library ? library->name : session.library);
   for (const Collective collective : collectives)
     write_text(page->names[static_cast<std::size_t>(collective)], name_of(collective));
-  page->threads.back().is_shared = 1;
+  LiveThread& shared = page->threads.back();
+  shared.is_shared = 1;
+  shared.watched_until = INT64_MAX;
   for (LiveThread& thread : page->threads) {
     for (CallCounter& counter : thread.counters) counter.calls = counter.bytes = counter.nanoseconds = 0;
   }
@@ -133,7 +135,7 @@ void begin_live_wait(Collective collective, std::size_t bytes) {
 void end_live_wait() {
   LiveThread* const place = detail::live_place;
   const std::uint32_t now = place == nullptr ? 0 : place->now.load(std::memory_order_relaxed);
-  if (now != 0) detail::leave_live_place(*place, place->counters[now - 1]);
+  if (now != 0) detail::leave_live_place(*place, now - 1, false);
 }
 
 LiveThread& detail::take_live_place() {
@@ -143,26 +145,34 @@ LiveThread& detail::take_live_place() {
   return *live_place;
 }
 
-std::int64_t detail::live_clock() {
-  return nanoseconds(CLOCK_MONOTONIC);
+void detail::note_watched_entry(LiveThread& place) {
+  if (place.is_shared == 0) place.since.store(nanoseconds(CLOCK_MONOTONIC), std::memory_order_relaxed);
 }
 
-void detail::note_watched_end(LiveThread& place, CallCounter& counter) {
-  const std::int64_t now = nanoseconds(CLOCK_MONOTONIC);
-  const std::int64_t since = place.since.load(std::memory_order_relaxed);
-  // A call that nobody timed at its beginning counts from when the viewer came.
-  const std::int64_t began = since != 0 ? since : place.watched_from.load(std::memory_order_relaxed);
-  if (place.is_shared == 0 && now > began) {
-    counter.nanoseconds.fetch_add(static_cast<std::uint64_t>(now - began), std::memory_order_relaxed);
+void detail::note_timed_end(LiveThread& place, CallCounter& counter, bool counts) {
+  const std::uint64_t bytes = place.bytes_now.load(std::memory_order_relaxed);
+  if (place.is_shared != 0) {
+    if (counts) counter.count(bytes);
+    return;
   }
-  std::int64_t until = place.watched_until.load(std::memory_order_relaxed);
-  // The viewer may come again just now.
-  if (until != 0 && now > until)
-    place.watched_until.compare_exchange_strong(until, 0, std::memory_order_relaxed);
+  if (counts) counter.count_alone(bytes);
+  if (std::int64_t until = place.watched_until.load(std::memory_order_relaxed); until != 0) {
+    const std::int64_t now = nanoseconds(CLOCK_MONOTONIC);
+    const std::int64_t since = place.since.load(std::memory_order_relaxed);
+    // A call that has not looked at a clock counts from when the viewer came.
+    const std::int64_t began = since != 0 ? since : place.watched_from.load(std::memory_order_relaxed);
+    if (now > began)
+      counter.nanoseconds.fetch_add(static_cast<std::uint64_t>(now - began), std::memory_order_relaxed);
+    // The viewer may come again just now.
+    if (now > until) place.watched_until.compare_exchange_strong(until, 0, std::memory_order_relaxed);
+  }
+  // In this order: a viewer takes a call without a time for one that began before it came.
+  place.now.store(0, std::memory_order_relaxed);
+  place.since.store(0, std::memory_order_release);
 }
 
 void detail::note_waiting(LiveThread& place) {
-  if (place.since.load(std::memory_order_relaxed) != 0) return;
+  if (place.is_shared != 0 || place.since.load(std::memory_order_relaxed) != 0) return;
   // Some milliseconds do not matter, and this clock takes a fifth of the time.
   place.since.store(nanoseconds(CLOCK_MONOTONIC_COARSE), std::memory_order_relaxed);
 }

@@ -23,27 +23,31 @@ void end_live();
 namespace detail {
 inline thread_local LiveThread* live_place __attribute__((tls_model("initial-exec"))) = nullptr;
 LiveThread& take_live_place();
-/// Returns the nanoseconds of CLOCK_MONOTONIC.
-std::int64_t live_clock();
-void note_watched_end(LiveThread& place, CallCounter& counter);
+/// For a place that is watched, or shared.
+void note_watched_entry(LiveThread& place);
+/// For a place that is watched or shared, or whose call has looked at a clock.
+void note_timed_end(LiveThread& place, CallCounter& counter, bool counts);
 void note_waiting(LiveThread& place);
 
 inline LiveThread& enter_live_place(Collective collective) {
   LiveThread& place = live_place != nullptr ? *live_place : take_live_place();
   place.bytes_now.store(0, std::memory_order_relaxed);
   // Before `now`: a viewer takes 0 for a call that began before it came.
-  std::int64_t since = 0;
   if (place.watched_until.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    since = live_clock();
+    note_watched_entry(place);
   }
-  place.since.store(since, std::memory_order_relaxed);
   place.now.store(static_cast<std::uint32_t>(collective) + 1, std::memory_order_release);
   return place;
 }
 
-inline void leave_live_place(LiveThread& place, CallCounter& counter) {
-  if (place.watched_until.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    note_watched_end(place, counter);
+/// `counts`: whether a call ends. (Else it was counted at its start.)
+inline void leave_live_place(LiveThread& place, std::size_t collective, bool counts) {
+  CallCounter& counter = place.counters[collective];
+  const std::int64_t until = place.watched_until.load(std::memory_order_relaxed);
+  if ((until | place.since.load(std::memory_order_relaxed)) != 0) [[unlikely]] {
+    note_timed_end(place, counter, counts);
+  } else if (counts) {
+    counter.count_alone(place.bytes_now.load(std::memory_order_relaxed));
   }
   place.now.store(0, std::memory_order_relaxed);
 }
@@ -60,14 +64,7 @@ class LiveCall {
   LiveCall& operator=(const LiveCall&) = delete;
   ~LiveCall() {
     if (place_ == nullptr) return;
-    CallCounter& counter = place_->counters[static_cast<std::size_t>(collective_)];
-    const std::uint64_t bytes = place_->bytes_now.load(std::memory_order_relaxed);
-    if (place_->is_shared == 0) {
-      counter.count_alone(bytes);
-    } else {
-      counter.count(bytes);
-    }
-    detail::leave_live_place(*place_, counter);
+    detail::leave_live_place(*place_, static_cast<std::size_t>(collective_), true);
   }
 
  private:

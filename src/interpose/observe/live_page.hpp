@@ -22,13 +22,14 @@ struct alignas(64) LiveThread {
   std::atomic<std::uint32_t> now{0};
   /// The bytes of that call. 0: not known.
   std::atomic<std::uint64_t> bytes_now{0};
-  /// When the call began, or began to wait (ns of CLOCK_MONOTONIC). 0: not known.
+  /// When the call began, or began to wait (ns of CLOCK_MONOTONIC). 0: not known, or there is no call.
   std::atomic<std::int64_t> since{0};
   /// Written by the viewer: since when and until when it watches (ns of CLOCK_MONOTONIC). The thread reads
   /// the clock only while `watched_until` is not 0, and sets it to 0 when that time is over.
   std::atomic<std::int64_t> watched_from{0};
   std::atomic<std::int64_t> watched_until{0};
-  /// 1: several threads share this place. Their calls are counted, but not timed.
+  /// 1: several threads share this place. Their calls are counted, but not timed. (There `watched_until` is
+  /// never 0, so that the other places need not look here.)
   std::uint32_t is_shared = 0;
   std::uint32_t unused = 0;
   /// [collective] The nanoseconds are those of calls that ended while a viewer watched.
