@@ -35,7 +35,7 @@ _COMMANDS = {
     "man": _Line("Print the manual page."),
     "lab": _Line("An emulated cluster on this machine (needs root)."),
     "bench": _Line("Measure a collective by several specs, interleaved in one run, and check every result."),
-    "top": _Line("Show what the ranks of this node do: calls, time inside, who waits for whom."),
+    "top": _Line("Show what the ranks of this node do."),
     "trace": _Line("Merge the traces of all ranks; list slow collectives."),
     "profile": _Line("Run an MPI program and profile its collectives.", ("pydantic",)),
     "study": _Line("Compare the MPI default, BEST, pipelined calls and Stretto.", ("matplotlib", "pydantic")),
