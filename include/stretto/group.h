@@ -163,6 +163,10 @@ int stretto_work_test(stretto_work* work);
 /* Waits for the work for at most `seconds`, and makes progress meanwhile. Returns whether the work has
  * ended. */
 int stretto_work_wait(stretto_work* work, double seconds);
+/* For a program that waits in another way: `stretto top` shows that this thread waits for a work, until the
+ * thread calls stretto_work_end_wait(). In between it may make no call of a collective. */
+void stretto_work_begin_wait(stretto_work* work);
+void stretto_work_end_wait(void);
 /* Returns the error of a work that has ended, as one line, or NULL if it succeeded. */
 const char* stretto_work_error(const stretto_work* work);
 /* Returns the rank from which the work received. */

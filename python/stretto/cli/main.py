@@ -43,6 +43,7 @@ _COMMANDS = {
         _MEASURE, "Measure a collective by several specs, interleaved in one run, and check every result."
     ),
     "profile": _Line(_MEASURE, "Run an MPI program and profile its collectives.", ("pydantic",)),
+    "top": _Line(_MEASURE, "Show what the ranks of this node do."),
     "trace": _Line(_MEASURE, "Merge the traces of all ranks; list slow collectives."),
     "calibrate": _Line(
         _MEASURE, "Measure latencies, bandwidths, limits and arithmetic of a cluster.", ("numpy", "scipy")

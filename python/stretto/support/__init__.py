@@ -16,5 +16,6 @@ __all__ = [
     "pictures",
     "piecewise",
     "robust",
+    "tables",
     "units",
 ]

@@ -9,6 +9,7 @@ namespace stretto {
 
 FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
                            std::size_t bytes, MPI_Comm comm) {
+  note_live_bytes(bytes);
   if (!is_small(way.form, way.forced != nullptr, collective, bytes, comm)) return {};
   const auto is_host = [](const void* buffer) {
     return buffer == mpi.in_place || buffer == nullptr || is_surely_host_memory(buffer);

@@ -12,6 +12,7 @@
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/native_call.hpp"
 #include "interpose/collectives/signatures.hpp"
+#include "interpose/observe/live.hpp"
 #include "interpose/operations/requests.hpp"
 #include "interpose/passing/entry.hpp"
 #include "interpose/progress/progress.hpp"
@@ -93,6 +94,7 @@ FirstLook first_look(const Way& way, Arguments... arguments) {
   [[gnu::always_inline]] inline int name(const Next& next, const Way& way, STRETTO_LIST parameters,        \
                                          Rest... rest) {                                                   \
     if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);                            \
+    const LiveCall live(collective_of(MpiFunction::name), way.form);                                       \
     FirstLook look = first_look<MpiFunction::name>(way, STRETTO_LIST arguments);                           \
     if (look.result) return *look.result;                                                                  \
     if (look.is_plain) {                                                                                   \

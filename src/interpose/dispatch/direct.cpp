@@ -10,6 +10,7 @@
 #include "engine/messages/library_progress.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/dispatch/online.hpp"
+#include "interpose/observe/live.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
@@ -38,6 +39,7 @@ class DirectWaiting final : public Waiting {
   bool go_on(const DirectExecution& waits) override {
     if (!polling_) {
       polling_.emplace();
+      note_live_waiting();
       mark_communication_thread(true);
     }
     if (polls_of_thread.count() && !look_around(waits)) return false;
@@ -173,6 +175,7 @@ Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_C
   if (!is_native && (call->execution == nullptr || concerns_device(input, output))) return {};
   if (race != nullptr && !races) race->pass();
   if (is_native) {
+    note_live_bytes(call->traits.bytes);
     Repetition again{.is_known = true};
     if (races) {
       again.learning = std::make_shared<LearningCall>(known->state->shared_from_this(),
@@ -185,6 +188,7 @@ Repetition try_repeat(const CallKey& key, const void* input, void* output, MPI_C
   const bool counts = session.counts(call->traits);
   const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);
   const double began = is_timed ? seconds_now() : 0;
+  note_live_bytes(call->traits.bytes);
   known->state->next_sequence();
   const int error =
       run(*known->state, call->traits, call->spec, *call->execution, call->streaming, input, output);

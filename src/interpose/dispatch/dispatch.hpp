@@ -33,6 +33,7 @@ template <typename MakeMessage>
 std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const ProgramHandles& handles,
                             std::shared_ptr<Communicator> state, const MakeMessage& make_message) {
   const MPI_Comm comm = asked.comm;
+  note_live_bytes(has_private_lengths(traits.collective) ? asked.private_bytes : traits.bytes);
   if (state->is_young() && is_too_young(*state, traits, asked)) {
     if (session.counts_calls()) asked.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;

@@ -12,6 +12,7 @@
 #include "algorithms/mpi_function.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/learning/repeated_calls.hpp"
+#include "interpose/observe/live.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/places.hpp"
@@ -112,6 +113,7 @@ inline bool is_small(Form form, bool is_forced, Collective collective, std::size
          bytes < known->floors->choice_of(collective, Form::blocking);
 }
 inline bool is_small(const ProgramCall& asked, std::size_t bytes) {
+  note_live_bytes(bytes);
   return is_small(asked.form, asked.forced.has_value(), asked.collective(), bytes, asked.comm);
 }
 

@@ -21,6 +21,7 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), (request, status), {
   const auto handle = Place<MPI_Request>::of_program(request);
   auto* its_status = static_cast<MPI_Status*>(status);
   if (Pending* pending = find_pending(handle)) {
+    const AwaitedRequest awaited(*pending);
     wait_until([&] { return pending->is_done(); }, [&] { return make_progress_for(*pending->call); });
     return complete(handle, *pending, its_status);
   }

@@ -50,6 +50,8 @@ class WholeList {
     return std::any_of(list_.theirs.begin(), list_.theirs.end(), must_library_wait_for);
   }
   int wait_by_library() {
+    std::optional<AwaitedRequest> awaited;
+    if (const Pending* pending = find_awaited()) awaited.emplace(*pending);
     wait_until([&] { return list_.ours_are_done(); });
     const BlockedScope elsewhere;
     error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
@@ -59,6 +61,7 @@ class WholeList {
   }
 
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+  [[nodiscard]] const Pending* find_awaited() const { return list_.find_awaited(); }
 
  private:
   /// Returns whether all of the library's requests are done or one has failed. In that case others may
@@ -140,6 +143,7 @@ class OneOfList {
   }
 
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+  [[nodiscard]] const Pending* find_awaited() const { return list_.find_awaited(); }
 
  private:
   Place<MPI_Request> requests_;
@@ -190,6 +194,7 @@ class SomeOfList {
   }
 
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+  [[nodiscard]] const Pending* find_awaited() const { return list_.find_awaited(); }
 
  private:
   Place<MPI_Request> requests_;
@@ -201,6 +206,8 @@ class SomeOfList {
 
 template <typename List>
 int wait_for(List& list) {
+  std::optional<AwaitedRequest> awaited;
+  if (const Pending* pending = list.find_awaited()) awaited.emplace(*pending);
   std::optional<int> result;
   wait_until([&] {
     result = list.poll();

@@ -2,9 +2,11 @@
 // Works of the interface for frameworks: testing, waiting, describing and giving up.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "interpose/interface/group.hpp"
+#include "interpose/observe/live.hpp"
 #include "interpose/operations/completion.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
@@ -42,6 +44,15 @@ bool has_ended(stretto_work& work) {
   return work.requests.empty();
 }
 
+/// Returns what is behind one of its requests that has not ended, or nullptr.
+const Pending* find_awaited(const stretto_work& work) {
+  for (MPI_Request request : work.requests) {
+    const Pending* pending = find_pending(request);
+    if (pending != nullptr && !pending->is_done()) return pending;
+  }
+  return nullptr;
+}
+
 }  // namespace
 }  // namespace stretto
 
@@ -57,9 +68,21 @@ STRETTO_VISIBLE int stretto_work_test(stretto_work* work) {
 
 STRETTO_VISIBLE int stretto_work_wait(stretto_work* work, double seconds) {
   const double until = seconds_now() + seconds;
+  std::optional<AwaitedRequest> awaited;
+  if (const Pending* pending = find_awaited(*work)) awaited.emplace(*pending);
   bool ended = false;
   wait_until([&] { return (ended = has_ended(*work)) || seconds_now() > until; });
   return ended ? 1 : 0;
+}
+
+STRETTO_VISIBLE void stretto_work_begin_wait(stretto_work* work) {
+  const Pending* pending = find_awaited(*work);
+  const auto collective = pending == nullptr ? std::nullopt : pending->call->collective();
+  if (collective) begin_live_wait(*collective, pending->call->bytes());
+}
+
+STRETTO_VISIBLE void stretto_work_end_wait(void) {
+  end_live_wait();
 }
 
 STRETTO_VISIBLE const char* stretto_work_error(const stretto_work* work) {

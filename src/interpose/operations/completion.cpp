@@ -52,6 +52,9 @@ int start(Pending& pending) {
     return mpi.err_request;
   }
   pending.is_active = true;
+  std::optional<LiveCall> live;
+  if (const auto collective = pending.call->collective()) live.emplace(*collective, Form::blocking);
+  note_live_bytes(pending.call->bytes());
   pending.call->start();
   if (!pending.call->ended()) add_outstanding(pending.call);
   return MPI_SUCCESS;
@@ -76,6 +79,12 @@ bool RequestList::ours_are_done() const {
 
 bool RequestList::any_of_ours_is_active() const {
   return std::any_of(ours.begin(), ours.end(), [](const Ours& one) { return one.pending->is_active; });
+}
+
+const Pending* RequestList::find_awaited() const {
+  const auto found =
+      std::find_if(ours.begin(), ours.end(), [](const Ours& one) { return !one.pending->is_done(); });
+  return found == ours.end() ? nullptr : found->pending;
 }
 
 void RequestList::write_back() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "interpose/observe/live.hpp"
 #include "interpose/operations/requests.hpp"
 #include "mpi/places.hpp"
 #include "mpi/status.hpp"
@@ -19,6 +21,18 @@ void set_empty(MPI_Status* status);
 /// Completes a request for the program: it becomes null, or inactive if it is persistent. Returns the
 /// error code of the operation, already reported.
 int complete(Place<MPI_Request> request, Pending& pending, MPI_Status* status);
+
+/// While it lives, this thread waits for a call, if that is a collective and has not ended.
+class AwaitedRequest {
+ public:
+  explicit AwaitedRequest(const Pending& pending) {
+    if (pending.is_done()) return;
+    if (const auto collective = pending.call->collective()) wait_.emplace(*collective, pending.call->bytes());
+  }
+
+ private:
+  std::optional<LiveWait> wait_;
+};
 
 /// Starts a persistent collective.
 int start(Pending& pending);
@@ -43,6 +57,8 @@ class RequestList {
   [[nodiscard]] bool ours_are_done() const;
   /// Whether any of Stretto's requests is active.
   [[nodiscard]] bool any_of_ours_is_active() const;
+  /// Returns one of Stretto's requests that is not done, or nullptr.
+  [[nodiscard]] const Pending* find_awaited() const;
   /// Copies the handles that the MPI library has changed back to the program's array.
   void write_back();
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ class Operation final : public RequestedCall, public Watched {
 
   /// To be called in the order of calls; for persistent operations, in any order. Does not wait.
   void start() override;
+  [[nodiscard]] std::optional<Collective> collective() const override { return traits_.collective; }
 
   bool progress() override;
   [[nodiscard]] std::size_t bytes() const override { return traits_.bytes; }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "algorithms/collective.hpp"
 #include "interpose/progress/outstanding.hpp"
 #include "mpi/mpi.hpp"
 
@@ -13,6 +15,8 @@ class RequestedCall : public Outstanding {
  public:
   /// Starts a persistent call.
   virtual void start() = 0;
+  /// Returns nothing for what is no collective, or not known to be one.
+  [[nodiscard]] virtual std::optional<Collective> collective() const { return std::nullopt; }
   /// To be called when the program tests or waits for it.
   virtual void note_asked() {}
   /// Returns an MPI error code, once it has ended, after calling the error handler of the program's

@@ -12,6 +12,7 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   Channel::State now = channel->progress();
   if (now == Channel::State::open) return true;
   const AwaitedCall awaited(state, traits, spec);
+  note_live_waiting();
   wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
   if (now == Channel::State::open) return true;
   state.refuse_channel();

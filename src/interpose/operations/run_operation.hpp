@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "interpose/handles/held_handles.hpp"
+#include "interpose/observe/live.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/places.hpp"
@@ -44,6 +45,7 @@ void wait_for(Outstanding& call);
 /// Starts an operation and waits until it has ended. Returns its error code, already reported.
 inline int run(Operation& operation) {
   mark_communication_thread(true);
+  note_live_waiting();
   operation.start();
   wait_for(operation);
   return operation.report_error();

@@ -19,6 +19,7 @@
 #include "interpose/dispatch/modelled_calls.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/handles/held_handles.hpp"
+#include "interpose/observe/live.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
@@ -122,6 +123,7 @@ void end_session() {
   if (!session.active) return;
   drain_outstanding();
   session.serves_program = session.active = false;
+  end_live();
   end_watchdog();
   if (const std::string error = end_trace(); !error.empty()) complain(error);
   if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
@@ -222,6 +224,7 @@ void begin_session(Background background, Participation participation) {
         session.native_floor(collective, Form::blocking) == lowest.choice_of(collective, Form::blocking);
   }
   begin_statistics();
+  begin_live(job_number(facts.of_rank));
   begin_online();
   begin_trace();
   begin_watchdog();

@@ -15,15 +15,20 @@
 namespace stretto {
 namespace {
 
-/// Returns the number with which the memory of a rank begins. The memory of another job, or of another rank,
-/// begins with another number.
-std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
+Hash hash_of_job(const std::vector<RankFacts>& of_rank) {
   Hash hash;
   for (const RankFacts& one : of_rank) {
     hash.add(one.node);
     hash.add(static_cast<std::uint64_t>(one.pid));
     hash.add(static_cast<std::uint64_t>(one.memory_file));
   }
+  return hash;
+}
+
+/// Returns a number that the memory of a rank begins with. Memory of another job, or of another rank, has
+/// another one.
+std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
+  Hash hash = hash_of_job(of_rank);
   hash.add(static_cast<std::uint64_t>(rank));
   return hash.sum();
 }
@@ -75,6 +80,10 @@ class Failures {
 };
 
 }  // namespace
+
+std::uint64_t job_number(const std::vector<RankFacts>& of_rank) {
+  return hash_of_job(of_rank).sum();
+}
 
 void open_shared_memory(RankFacts& own) {
   own.pid = getpid();

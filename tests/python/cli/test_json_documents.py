@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stretto.bench.targets import Place, Target
-from stretto.cli import profile, reproduce, train
+from stretto.cli import profile, reproduce, top, train
 from stretto.cli.main import app
 from stretto.lab import cluster
 from stretto.launch import jobs
@@ -43,6 +43,8 @@ from stretto.support.units import (
     size_text,
     three_digits,
 )
+from stretto.top.activity import Job, Now, RankActivity, Rates
+from stretto.top.page import Count
 from stretto.trace.files import read_folder
 from stretto.training.result import Line, Training
 
@@ -265,6 +267,16 @@ EXAMPLES: dict[str, list[Example]] = {
             "traces",
         )
     ],
+    "stretto top": [
+        Example(
+            "top --json --interval 1ms", "stretto-top", "jobs/here",
+            lambda row: [
+                str(row["rank"]), str(row["pid"]), three_digits(row["calls_per_second"]),
+                percent(row["inside"]), *(["bcast of 4 KiB", "> 0.50 s"] if row["now"] else []),
+            ],
+            "running_job",
+        )
+    ],
     "stretto profile": [
         Example(
             "profile --json -- mpirun program", "stretto-profile", "collectives",
@@ -330,6 +342,20 @@ def labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         (tmp_path / name).mkdir()
         (tmp_path / name / "state.json").write_text(text)
+
+
+@pytest.fixture
+def running_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose first rank waits for the second one."""
+    here = [
+        RankActivity(
+            rank, 4711 + rank, Rates(812, 3.3e6, inside), {"bcast": Rates(812, 3.3e6, inside)},
+            {"bcast": Count(9, 72)}, now,
+        )
+        for rank, inside, now in ((0, 0.83, Now("bcast", 4096, 0.5, True)), (1, 0.12, None))
+    ]  # fmt: skip
+    found = [Job(2, 1, "Open MPI 4.1.4", 1e9, "./solver", here)]
+    monkeypatch.setattr(top, "look_once", lambda *_: found)
 
 
 @pytest.fixture

@@ -52,6 +52,15 @@ bool poll_briefly(stretto_work* call) {
   return false;
 }
 
+/// While it lives, `stretto top` shows that this thread waits for a call.
+class ShownWait {
+ public:
+  explicit ShownWait(stretto_work* call) { stretto.work_begin_wait(call); }
+  ShownWait(const ShownWait&) = delete;
+  ShownWait& operator=(const ShownWait&) = delete;
+  ~ShownWait() { stretto.work_end_wait(); }
+};
+
 }  // namespace
 
 void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers) {
@@ -148,6 +157,12 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
   thread_local Core core;
   const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
   const auto came = Clock::now();
+  std::optional<ShownWait> shown;
+  {
+    const MayCallMpi may;
+    const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
+    if (may && turn.owns_lock() && !calls_.empty()) shown.emplace(calls_.front());
+  }
   std::optional<Waiting> polling(std::in_place);
   Poll found = Poll::pending;
   while (!has_ended()) {

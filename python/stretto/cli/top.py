@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `stretto top`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from stretto.cli.result_options import AsJson
+from stretto.support.console import print_result
+from stretto.support.units import parse_seconds
+from stretto.top.reader import Reader
+from stretto.top.view import jobs_json, look_once, show_jobs, watch
+
+
+def top(
+    pid: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Only the job of this process: one of its ranks, or what has started them (mpirun)."
+        ),
+    ] = None,
+    interval: Annotated[str, typer.Option(metavar="TIME", help="The time between two looks.")] = "1s",
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="Show one interval and end, as where standard output is no terminal."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the ranks of this node do: calls, time inside collectives, and who waits for whom.
+
+    Your own jobs, while they run; nothing must be set for them. Ctrl-C ends the view, and no job.
+    """
+    seconds = parse_seconds(interval)
+    reader = Reader(pid)
+    if not (once or as_json) and sys.stdout.isatty():
+        watch(reader, seconds)
+        return
+    jobs = look_once(reader, seconds)
+    print_result(as_json, lambda: jobs_json(jobs, seconds, sys.argv), lambda: show_jobs(jobs))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ranks did between two samples of their counters, and which rank the others wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stretto.top.page import Count, Thread
+from stretto.top.reader import Rank, Sample
+
+_CLEAR = 0.15
+"""So much more of its time does every other rank spend in collectives than the one that they wait for."""
+
+
+@dataclass(frozen=True)
+class Now:
+    """The call that a rank is in."""
+
+    collective: str
+    bytes: int
+    seconds: float
+    """Since the call began."""
+    is_longer: bool
+    """Whether it began before somebody looked, so that it has taken longer."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Calls of one or all collectives in an interval."""
+
+    calls: float
+    """Per second, as the bytes."""
+    bytes: float
+    inside: float | None
+    """The part of the interval that the rank spent in them; None if that was not measured."""
+
+
+@dataclass(frozen=True)
+class RankActivity:
+    """What one rank did."""
+
+    rank: int
+    pid: int
+    rates: Rates
+    collectives: dict[str, Rates]
+    """Of those that were called, or that the rank is in."""
+    totals: dict[str, Count]
+    """Calls and bytes since the job began."""
+    now: Now | None
+    """Of several threads, the one that is in its call for longest."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The ranks of one job on this node."""
+
+    ranks: int
+    nodes: int
+    library: str
+    began: float
+    command: str
+    """Of the lowest rank here."""
+    here: list[RankActivity]
+
+    @property
+    def awaited(self) -> RankActivity | None:
+        """The rank that spends clearly less of its time in collectives than any other here, if there is one.
+
+        A collective ends for no rank long before the last one has come, so the others wait for that one.
+        """
+        measured = [(one.rates.inside, one) for one in self.here if one.rates.inside is not None]
+        if len(measured) < 2 or len(measured) < len(self.here):
+            return None
+        (least, awaited), (next_one, _) = sorted(measured, key=lambda one: (one[0], one[1].rank))[:2]
+        return awaited if next_one - least >= _CLEAR else None
+
+
+Samples = Mapping[Path, tuple[Rank, Sample]]
+
+
+def jobs_between(before: Samples, after: Samples) -> list[Job]:
+    """What all ranks that are in both samples did meanwhile, by job, the oldest one first."""
+    ranks: dict[int, list[tuple[Rank, Sample, RankActivity]]] = {}
+    for file, (rank, sample) in after.items():
+        if file in before and before[file][1].page.began == sample.page.began:
+            activity = activity_between(rank.pid, before[file][1], sample)
+            ranks.setdefault(sample.page.job, []).append((rank, sample, activity))
+    jobs = []
+    for members in ranks.values():
+        members.sort(key=lambda one: one[2].rank)
+        rank, sample, _ = members[0]
+        page = sample.page
+        activities = [one for _, _, one in members]
+        jobs.append(Job(page.ranks, page.nodes, page.library, page.began, rank.command, activities))
+    return sorted(jobs, key=lambda one: one.began)
+
+
+def activity_between(pid: int, before: Sample, after: Sample) -> RankActivity:
+    """What one rank did."""
+    seconds = max((after.at - before.at) / 1e9, 1e-9)
+    old, new = _totals(before), _totals(after)
+    collectives: dict[str, Rates] = {}
+    for name, (count, inside) in new.items():
+        earlier, earlier_inside = old.get(name, (Count(), 0))
+        rates = Rates(
+            (count.calls - earlier.calls) / seconds,
+            (count.bytes - earlier.bytes) / seconds,
+            None if after.is_first else min(max(inside - earlier_inside, 0) / 1e9 / seconds, 1.0),
+        )
+        if rates.calls > 0 or (rates.inside or 0) > 0:
+            collectives[name] = rates
+    every = list(collectives.values())
+    inside_all = None if after.is_first else min(sum(one.inside or 0 for one in every), 1.0)
+    return RankActivity(
+        after.page.rank,
+        pid,
+        Rates(sum(one.calls for one in every), sum(one.bytes for one in every), inside_all),
+        collectives,
+        {name: count for name, (count, _) in new.items() if count.calls > 0},
+        _now(after),
+    )
+
+
+def _totals(sample: Sample) -> dict[str, tuple[Count, int]]:
+    """The counts of all threads, and the nanoseconds inside with those of the calls that they are in."""
+    totals: dict[str, tuple[Count, int]] = {}
+    for thread in sample.page.threads:
+        for name, count in thread.counts.items():
+            had, inside = totals.get(name, (Count(), 0))
+            inside += count.nanoseconds
+            if thread.now == name:
+                inside += max(sample.at - (thread.since or thread.watched_from), 0)
+            totals[name] = Count(had.calls + count.calls, had.bytes + count.bytes), inside
+    return totals
+
+
+def _now(sample: Sample) -> Now | None:
+    inside = [one for one in sample.page.threads if one.now is not None]
+    return _now_of(min(inside, key=_beginning), sample.at) if inside else None
+
+
+def _beginning(thread: Thread) -> int:
+    return thread.since or thread.watched_from
+
+
+def _now_of(thread: Thread, at: int) -> Now:
+    seconds = max(at - _beginning(thread), 0) / 1e9
+    return Now(thread.now or "", thread.bytes_now, seconds, thread.since == 0)
+
+
+def busiest(activity: RankActivity) -> str:
+    """The collective in which a rank spent most of the interval; empty if in none."""
+    measured: Iterable[tuple[float, str]] = (
+        (one.inside or 0.0, name) for name, one in activity.collectives.items()
+    )
+    return max(measured, default=(0.0, ""))[1]
