@@ -340,9 +340,9 @@ void bind_proof(nb::module_& module) {
       "known_names_text",
       [](const std::string& wrong, const std::vector<std::string>& known) {
         return known_names_text(wrong, known);
-      }, nb::arg("wrong"),
-             nb::arg("known"),
-             "The end of a message about a name that is not known: the nearest known one, or all of them.");
+      },
+      nb::arg("wrong"), nb::arg("known"),
+      "The end of a message about a name that is not known: the nearest known one, or all of them.");
   def_question(
       module, "why_unsupported",
       [](const Question& question) {

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.advise.search import Advice
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import label_bandwidths, label_sizes
 from stretto.simulate.jobs import LABELS
-from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

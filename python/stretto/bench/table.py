@@ -75,7 +75,7 @@ def _speed_columns(rows: Sequence[Row]) -> list[Column[Row]]:
     # In virtual time each call is made once, so there are no intervals.
     if all(len(row.series.seconds) == 1 for row in rows):
         return [
-            Column("time", lambda row: _time(row.seconds)),
+            Column("time", lambda row: format_seconds(row.seconds.median)),
             _BANDWIDTH,
             Column("speedup", lambda row: three_digits(row.speedup.median) if _is_compared(row) else ""),
             _OF_BOUND,

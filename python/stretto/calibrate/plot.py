@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stretto.calibrate import panels
 from stretto.calibrate.fit import Fit
 from stretto.calibrate.points import Measured
-from stretto.support.pictures import new_figure, save_figure
+from stretto.plots.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -88,9 +88,9 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show.")] = 12,
     as_json: AsJson = False,
 ) -> None:
-    """Show which specs a job uses: one table of all sizes; with --bytes, one call with all candidates.
+    """Show which specs a job uses. With --bytes, show one call and why it uses its spec.
 
-    The candidates have predicted and measured times, and the bound by the links.
+    Without --bytes, one table has all sizes. The candidates of one call have predicted and measured times, and the bound by the links.
     """
     if rule:
         print_result(as_json, lambda: rule_json(sys.argv), print_rule)

@@ -49,7 +49,7 @@ _COMMANDS = {
         _MEASURE, "Measure latencies, bandwidths, limits and arithmetic of a cluster.", ("numpy", "scipy")
     ),
     "lab": _Line(_MEASURE, "An emulated cluster on this machine (needs root)."),
-    "explain": _Line(_UNDERSTAND, "Show which specs a job uses and why."),
+    "explain": _Line(_UNDERSTAND, "Show which specs a job uses."),
     "algorithms": _Line(_UNDERSTAND, "List the algorithms."),
     "show": _Line(_UNDERSTAND, "Draw the schedule of an algorithm as a space-time diagram."),
     "verify": _Line(_UNDERSTAND, "Prove that algorithms are correct."),

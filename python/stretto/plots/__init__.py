@@ -4,9 +4,4 @@
 Matplotlib is loaded only when a chart is drawn.
 """
 
-__all__ = [
-    "drawing",
-    "panels",
-    "runs",
-    "style",
-]
+__all__ = ["drawing", "panels", "pictures", "runs", "style"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.plots.panels import Axis, Panel, Scale
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_seconds, label_sizes
-from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:

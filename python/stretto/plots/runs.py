@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import (
     COLOURS,
     LINESTYLES,
@@ -21,7 +22,6 @@ from stretto.plots.style import (
 from stretto.results.runs import BLOCKING, Row, Run, Series
 from stretto.spec.collectives import LinkBound
 from stretto.support.estimates import Estimate
-from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_place, format_rate
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import DIVERGING
 from stretto.regret.figures import Job, Spot, baselines, by_baseline, mean_gain
-from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:

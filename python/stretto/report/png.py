@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import label_bandwidths, label_seconds, label_sizes
 from stretto.predict.file import Predictions
 from stretto.report.bars import Bars
@@ -23,7 +24,6 @@ from stretto.spec.native import NATIVE
 from stretto.study.figures import file_name, write_figures
 from stretto.study.guidelines import sizes_of
 from stretto.study.guidelines_file import LibraryChecks
-from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes, three_digits
 from stretto.trace.profile_file import Training
 

@@ -10,10 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.show.labels import STUCK_MEANS, local_label, operands, stuck_label
 from stretto.show.timeline import Blocks, Local, Message, Stuck, Timeline
 from stretto.show.view import View
-from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

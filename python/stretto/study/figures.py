@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.runs import draw_bound
 from stretto.plots.style import label_bandwidths, label_sizes, legend_below
 from stretto.results.runs import Run
@@ -15,7 +16,6 @@ from stretto.spec.labels import NATIVE_LABEL, Kind, label_of, without_parameters
 from stretto.study.analysis import gain_of
 from stretto.study.curves import Curve, best_curve, curves, library_curves
 from stretto.study.file import StudyRun
-from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,6 @@ __all__ = [
     "machine_load",
     "parts",
     "paths",
-    "pictures",
     "piecewise",
     "robust",
     "tables",

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from stretto.support.console import console_for
+from stretto.support.console import print_lines, standard_output
 from stretto.support.json_files import document_text
 from stretto.support.tables import Column, ResultTable
 from stretto.support.units import (
@@ -50,7 +50,7 @@ def watch(reader: Reader, seconds: float) -> None:
     before = reader.sample(seconds)
     if not before:
         raise reader.why_nothing()
-    console = console_for()
+    console = standard_output()
     with contextlib.suppress(KeyboardInterrupt):
         with Live(console=console, screen=True, auto_refresh=False) as live:
             while before:
@@ -58,11 +58,11 @@ def watch(reader: Reader, seconds: float) -> None:
                 after = reader.sample(seconds)
                 live.update(_picture(jobs_between(before, after)), refresh=True)
                 before = after
-        _print_line(console, "no job is left", "")
+        print_lines(["no job is left"], "", console)
 
 
 def _picture(jobs: Sequence[Job]) -> Text:
-    console = console_for()  # the terminal may have another size by now
+    console = standard_output()  # the terminal may have another size by now
     with console.capture() as captured:
         show_jobs(jobs, console)
     return Text.from_ansi(captured.get())
@@ -70,16 +70,12 @@ def _picture(jobs: Sequence[Job]) -> Text:
 
 def show_jobs(jobs: Sequence[Job], console: Console | None = None) -> None:
     """Print a table for each job, and which rank the others wait for."""
-    console = console or console_for()
+    console = console or standard_output()
     for job in jobs:
-        _print_line(console, _heading(job), "bold")
+        print_lines([_heading(job)], "bold", console)
         _table(job).print(console)
         if remark := _remark(job):
-            _print_line(console, remark, "yellow")
-
-
-def _print_line(console: Console, line: str, style: str) -> None:
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+            print_lines([remark], "yellow", console)
 
 
 def _heading(job: Job) -> str:

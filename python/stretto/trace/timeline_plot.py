@@ -9,8 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import NATIVE_COLOUR, sequence_colours
-from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import seconds_unit
 from stretto.trace.table import call_text, figures_text, time_text
 from stretto.trace.timeline import Span, Timeline

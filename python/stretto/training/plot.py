@@ -7,9 +7,9 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import COLOURS, NATIVE_COLOUR
 from stretto.spec.native import NATIVE
-from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_rate
 from stretto.training.result import Line, Training
 

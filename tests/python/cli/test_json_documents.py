@@ -163,7 +163,10 @@ EXAMPLES: dict[str, list[Example]] = {
     "stretto explain": [
         Example(
             "explain --machine altec --bytes 1MiB --top 1000 --json", "stretto-explanation", "candidates",
-            lambda row: [row["spec"], format_seconds(row["predicted"])],
+            lambda row: [format_seconds(row["predicted"])],
+        ),
+        Example(
+            "explain --nodes 8 --json", "stretto-overview", "spans", lambda row: [row["spec"]],
         ),
         Example(
             "explain --rule --json", "stretto-rule", "rows", lambda row: [row["calls"], f"-> {row['spec']}"],

@@ -60,7 +60,7 @@ def test_every_collective_is_explained(collective: str) -> None:
     options = ["--machine", "altec", "--nodes", "3", "--ppn", "2", "--bytes", "64KiB", "--top", "3"]
     result = CliRunner().invoke(app, ["explain", collective, *options])
     assert result.exit_code == 0, result.output
-    assert "in force (bold)" in result.output
+    assert "*: in force" in result.output
 
 
 def test_a_barrier_takes_as_long_at_every_size() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.support.pictures import new_figure, save_figure
+from stretto.plots.pictures import new_figure, save_figure
 
 
 @pytest.mark.parametrize(("name", "begin"), [("a.png", b"\x89PNG"), ("a", b"\x89PNG"), ("a.pdf", b"%PDF")])
