@@ -90,7 +90,8 @@ def explain(
 ) -> None:
     """Show which specs a job uses. With --bytes, show one call and why it uses its spec.
 
-    Without --bytes, one table has all sizes. The candidates of one call have predicted and measured times, and the bound by the links.
+    Without --bytes, one table has all sizes. The candidates of one call have predicted and measured times,
+    and the bound by the links.
     """
     if rule:
         print_result(as_json, lambda: rule_json(sys.argv), print_rule)
