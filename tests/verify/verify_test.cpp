@@ -50,6 +50,8 @@ class EveryRecipe : public testing::TestWithParam<Recipe> {};
 
 TEST_P(EveryRecipe, IsProvenForAnyNumberOfRanks) {
   for (const int ranks : rank_counts()) {
+    // With a late rank, the work grows with the cube of the ranks: 20 s for 300.
+    if (GetParam().algorithm->takes_late && ranks > 129) continue;
     const Topology topology = Topology::flat(ranks);
     for (const int root : roots_of(GetParam(), ranks))
       EXPECT_EQ(verify(GetParam(), topology, root).error, "");

@@ -17,10 +17,10 @@ from stretto.spec.native import NATIVE
 from stretto.support.errors import StrettoError
 
 MOST_RANKS = 64
-"""The most ranks that are simulated in seconds."""
+"""The most ranks that can be simulated within seconds."""
 OURS = "stretto"
 APART = 0.2
-"""From this relative difference on, the simulation decides."""
+"""The relative difference from which on the simulation decides."""
 _SAMPLE = (1 << 10, 256 << 10, 16 << 20)
 _TRIES = 2
 
@@ -33,10 +33,10 @@ class Checked:
     who: str
     """`stretto`, or a library with its own choice."""
     spec: str | None
-    """The spec that was modelled; None: the best textbook algorithm."""
+    """The spec that was modelled; None for the best textbook algorithm."""
     walker: float
     smpi: float | None
-    """None: the simulation failed."""
+    """None if the simulation failed."""
     why: str = ""
     algorithm: str = ""
     """The algorithm of a library, as SMPI names it."""
@@ -59,13 +59,13 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The checked sample, on as many nodes as were simulated."""
+    """The checked sample, and the nodes on which it was simulated."""
 
     nodes: int
     ppn: int
     rows: list[Checked]
     advice: list[Advice]
-    """The advice after the check; sizes at which model and simulation disagree are decided by simulation."""
+    """The advice after the check: where model and simulation disagree, the simulation decides."""
 
     def of(self, size: int) -> list[Checked]:
         """The rows of a size. If several are Stretto's, the last one is advised."""
@@ -73,7 +73,7 @@ class Check:
 
 
 def sample_shape(nodes: int, ppn: int) -> tuple[int, int]:
-    """Nodes and ranks per node that are simulated in seconds, with two nodes at least."""
+    """The nodes and ranks per node that can be simulated within seconds, with room for two nodes."""
     ppn = min(ppn, MOST_RANKS // 2)
     return min(nodes, MOST_RANKS // ppn), ppn
 
@@ -123,7 +123,7 @@ def check(
 
 
 class _Simulator:
-    """Times calls of one collective by model and SMPI, on as many nodes as are simulated."""
+    """Times calls of one collective by model and SMPI, on the simulated nodes."""
 
     def __init__(self, model: Model, collective: str, nodes: int, ppn: int) -> None:
         self._model = model
@@ -154,7 +154,7 @@ class _Simulator:
 
     def _of_library(self, library: str, one: Advice) -> Checked:
         choice = library_choice(library, self._collective, self._nodes * self._ppn, self._ppn, one.bytes)
-        # Some of SMPI's algorithms give wrong results, which does not change their time.
+        # Some of SMPI's algorithms give wrong results, but their time is right.
         job = Job(
             self._platform, self._nodes, NATIVE, (one.bytes,), self._ppn, self._collective, library,
             data=False,
@@ -196,7 +196,7 @@ def _by_simulation(
 
 
 def _with_choice(rows: list[Checked], candidates: Sequence[Checked], spec: str) -> list[Checked]:
-    """The rows with that of the spec that is advised now, after that of the model's."""
+    """The rows, with the row of the spec that is advised now after Stretto's other rows."""
     more = [row for row in candidates if row.spec == spec and row not in rows]
     ours = [row for row in rows if row.who == OURS]
     return [*ours, *more, *rows[len(ours) :]]

@@ -20,14 +20,14 @@ USUAL_NODE_BANDWIDTH = "8GB/s"
 USUAL_REDUCTION = "10GB/s"
 # 4096 message bytes are 4170 on the wire; congestion control takes some more (machines/ethernet100.json).
 _PAYLOAD = 0.96
-# What sending or receiving a message costs a core, relative to the latency (machines/altec.json).
+# The time that a core needs to send or receive a message, relative to the latency (machines/altec.json).
 _ENGINE_MESSAGE = 1 / 7
 _ENGINE_ROUND = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The options that describe a cluster; None: not given."""
+    """The options that describe a cluster; None for those that were not given."""
 
     network: str | None = None
     latency: str | None = None

@@ -72,7 +72,7 @@ def advice_json(question: Question, machine: str, result: Result) -> str:
 
 
 def family_of(mpi: str) -> tuple[str, str]:
-    """Family and name of the library of a table: openmpi, Open MPI 4.1.4. Raises StrettoError if unknown."""
+    """The family and name of a library, as openmpi and Open MPI 4.1.4. Raises StrettoError if unknown."""
     known = parse_library_name(mpi)
     if known is None or known[0] not in LABELS:
         raise StrettoError(

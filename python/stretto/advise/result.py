@@ -34,12 +34,12 @@ class Result:
     title: str
     advice: list[Advice]
     checked: Check | None
-    """None: not simulated."""
+    """None if no sample was simulated."""
     remarks: list[str]
 
 
 def find_advice(question: Question, cluster: Cluster, *, check_sample: bool) -> Result:
-    """Find the fastest spec for each size; with `check_sample`, simulate a sample if SimGrid is there."""
+    """Find the fastest spec for each size; with `check_sample`, simulate a sample if SimGrid is installed."""
     collective, nodes, ppn = question.collective, question.nodes, question.ppn
     model = Model(cluster.machine)
     with progress_bar("predicting") as progress:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches the fastest spec of a call by the model, and the choices of MPI libraries for the same call."""
+"""Finds the fastest spec of a call by the model, and the choices of MPI libraries for the same call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEGMENT_BYTES = ("64KiB", "256KiB", "1MiB", "4MiB")
 _MOST_SEGMENTS = 512
 # The most that segments gain, by overlapping a core's messages in both directions and its reductions.
 _MOST_BY_SEGMENTS = 3.0
-# A recipe's time grows with the slope since the last size at least; segments take some of that off.
+# A recipe's time grows at least with the slope since the last size; segments reduce that growth a little.
 _CERTAIN = 0.8
 _AS_GOOD = 1.02
 _CANDIDATES = 10
@@ -36,7 +36,7 @@ class OfLibrary:
 
     @property
     def is_textbook(self) -> bool:
-        """Whether Stretto lacks the algorithm, so that the best textbook algorithm stands for it."""
+        """Whether Stretto lacks the algorithm, so that the best textbook algorithm takes its place."""
         return self.choice.spec is None
 
 
@@ -46,19 +46,19 @@ class Advice:
 
     bytes: int
     spec: str
-    """The fastest spec; `native` if it is faster than no library."""
+    """The fastest spec; `native` if it is not faster than any library."""
     seconds: float
-    """Time of the spec; for `native`, that of the fastest library."""
+    """The time of the spec or, for `native`, of the fastest library."""
     bound: float | None
     """The least seconds that the links and one latency allow; None on one node."""
     libraries: tuple[OfLibrary, ...]
     candidates: tuple[str, ...] = ()
     """The fastest specs by the model, best first."""
     by_simulation: bool = False
-    """Whether the figures are from simulation, since the model disagrees with it here."""
+    """Whether the figures come from simulation, because the model disagrees with it at this size."""
 
     def gain(self, one: OfLibrary) -> float:
-        """How many times faster than the library; 1 where its own choice is as fast or faster."""
+        """How many times faster the spec is than the library; 1 if the library's own choice is as fast."""
         return 1.0 if self.spec == NATIVE else max(1.0, one.seconds / self.seconds)
 
     def spec_for(self, one: OfLibrary) -> str:
@@ -68,12 +68,12 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The best time of a recipe, in segments or not, at the last size that was modelled."""
+    """The best time of a recipe, whole or in segments, at the last size that was modelled."""
 
     bytes: int
     seconds: float
     slope: float
-    """How it grows with the size: 1 linearly, 0 not at all."""
+    """How the time grows with the size: 1 is linear growth, 0 is none."""
 
     @classmethod
     def of(cls, size: int, seconds: float, last: _Before | None) -> _Before:
@@ -160,7 +160,7 @@ def best_of(spec: str, seconds: float, libraries: Sequence[OfLibrary]) -> tuple[
 def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:
     """Seconds of a library's choice, without the overhead of Stretto's engine.
 
-    If Stretto has no spec for it, those of the best textbook algorithm.
+    If Stretto has no spec for it, these are the seconds of the best textbook algorithm.
     """
     if choice.steps:
         where = parse_topology(call.topology)

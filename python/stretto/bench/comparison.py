@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto bench` does: measure several specs of a collective in one run, and report."""
+"""Measures several specs of a collective in one run, and reports, for `stretto bench`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def compare(
 ) -> None:
     """Measure, print and write. If the run is interrupted, report what was measured before.
 
-    `rate`: of a node's link in bytes per second, where the user knows it. `earlier`: the file of an earlier
-    run; raises SlowerError if a call takes longer than then by more than the part `tolerance`.
+    `rate` is that of a node's link in bytes per second, if the user knows it. `earlier` is the file of an
+    earlier run; raises SlowerError if a call takes longer than then by more than the part `tolerance`.
     """
     before = read_earlier(earlier, request.collective) if earlier else None
     arguments = request.arguments(has_library=place.has_library)

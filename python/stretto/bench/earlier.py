@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a run with an earlier one, for a continuous integration that must notice what became slower."""
+"""Compares a run with an earlier one, so that continuous integration notices what became slower."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stretto.support.units import format_bytes, format_place, seconds_unit, thre
 
 
 class SlowerError(StrettoError):
-    """A call became slower than in an earlier run, though the command did all that it was asked for."""
+    """A call became slower than in an earlier run, though the command itself succeeded."""
 
     status = 1
 
@@ -39,14 +39,14 @@ class Change:
         return self.now.median / self.before.median
 
     def is_slower(self, tolerance: float) -> bool:
-        """Whether it is slower by more than a part of its time, and the intervals do not overlap."""
+        """Whether calls are slower by more than this part of their time, and the intervals do not overlap."""
         return self.ratio > 1 + tolerance and self.now.low > self.before.high
 
 
 def read_earlier(file: Path, collective: str) -> Run:
     """The run in a file of `stretto bench --output`.
 
-    Raises StrettoError if this is no such file, or has another collective.
+    Raises StrettoError if it is not such a file, or has another collective.
     """
     require(f"--compare {file}", "pydantic")
     from stretto.results.file import RunFile  # noqa: PLC0415  needs Pydantic

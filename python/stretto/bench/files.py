@@ -26,9 +26,9 @@ class Outcome:
     load: Load | None = None
     """The machine's load during the run; None if it was simulated."""
     incomplete: str = ""
-    """Why results are missing."""
+    """The reason why results are missing; empty if none are."""
     platform: str = ""
-    """The platform, if it was simulated."""
+    """The platform of a simulated run."""
 
 
 @dataclass(frozen=True)

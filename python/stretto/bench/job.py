@@ -19,7 +19,7 @@ from stretto.support import paths
 
 # Launchers are slow on large machines.
 _START_SECONDS = 300.0
-# After the last request, the job is stopped if it does not end, since MPICH 4.0.2 sometimes hangs.
+# A job that takes longer to end after its last request is stopped, since MPICH 4.0.2 sometimes hangs.
 _END_SECONDS = 3.0
 
 
@@ -34,18 +34,18 @@ class Ready:
     ppn: list[int]
     """Ranks of each node."""
     algorithms: dict[str, dict[str, list[str]]]
-    """The library's own algorithms, by collective and form."""
+    """The MPI library's own algorithms, by collective and form."""
     by_launch: bool
     """Whether an algorithm can only be chosen when a job is started."""
     stretto: str
 
     def names_of(self, collective: str, form: str) -> list[str]:
-        """The library's own algorithms for a collective in a form."""
+        """The MPI library's own algorithms for a collective in a form."""
         return self.algorithms.get(collective, {}).get(form, [])
 
 
 class MeasuringJob:
-    """One job, as long as the block of `measuring_job` lasts."""
+    """A job that lasts as long as the block of `measuring_job`."""
 
     def __init__(self, process: Process, *, has_library: bool = True) -> None:
         self._process = process
@@ -63,15 +63,15 @@ class MeasuringJob:
     def ask(self, words: Sequence[str], most_silence: float, progress: Callable[[float, float], None]) -> Run:
         """The results of a request. `words`: the measuring program's arguments.
 
-        Raises RefusedError if it cannot be measured, and EndedError if the job has ended, or prints nothing
-        for `most_silence` seconds.
+        Raises RefusedError if the request cannot be measured, and EndedError if the job has ended, or prints
+        nothing for `most_silence` seconds.
         """
         specs = words.index("--specs") + 1
         asked = split_specs(words[specs])
         if self._has_library or NATIVE not in asked:
             self._write(" ".join(words))
             return read_events(self._lines(most_silence), progress)
-        # Stretto's own choice is what others are compared with where there is no MPI default.
+        # Without an MPI default, other specs are compared with Stretto's own choice.
         wanted = [STRETTO if spec == NATIVE else spec for spec in asked]
         self._write(" ".join([*words[:specs], ",".join(dict.fromkeys(wanted)), *words[specs + 1 :]]))
         run = read_events(self._lines(most_silence), progress)
@@ -102,9 +102,9 @@ class MeasuringJob:
 def measuring_job(
     target: Target, forms: Sequence[str], element: str, variables: Mapping[str, str | None] | None = None
 ) -> Iterator[MeasuringJob]:
-    """Start a job that measures calls in these forms. None of it outlives the block.
+    """Start a job that measures calls in these forms. None of its processes outlives the block.
 
-    `variables`: those of its environment that are to be set or, with None, unset.
+    `variables`: the environment variables to set or, if None, to unset.
     """
     program = [str(paths.bench_program()), target.abi, "--serve", "yes"]
     program += ["--forms", ",".join(forms), "--type", element]

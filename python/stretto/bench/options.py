@@ -50,7 +50,7 @@ def check_call(collective: Collective, root: int, in_place: InPlace, skew: float
 
 
 def check_picture(collective: Collective, file: Path | None) -> None:
-    """Raise StrettoError if there is nothing to draw over."""
+    """Raise StrettoError if the collective has no message size to draw over."""
     if file and not collective.has_message:
         raise StrettoError(f"--png {file}: {collective.function} has no message size to draw over")
 
@@ -59,7 +59,7 @@ def parse_specs(text: str, collective: Collective) -> list[str]:
     """The specs of a list, each once. Raises StrettoError if one cannot be read."""
     specs = split_specs(text)
     for spec in specs:
-        # Only the measuring program knows the names of the library's own algorithms.
+        # Only the measuring program knows the names of the MPI library's own algorithms.
         if library_name(spec) is None:
             check_spec(collective.algorithms, spec)
     return specs

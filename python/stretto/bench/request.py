@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto bench` is asked to measure."""
+"""The measurement that `stretto bench` is asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stretto.support.errors import StrettoError
 
 
 def _short_list(algorithms: str) -> str:
-    """Stretto's choice, and what competes with it on any topology."""
+    """Stretto's choice, and the recipes that compete with it on any topology."""
     recipes = dict.fromkeys(
         str(_core.parse_spec(one.recipe, algorithms)) for one in _core.short_list(algorithms)
     )
@@ -30,14 +30,14 @@ def _short_list(algorithms: str) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """A collective with all that its measurement depends on, as the options say it."""
+    """A collective, and the options on which its measurement depends."""
 
     collective: str
     specs: str
-    """With commas between; empty for the usual ones."""
+    """Separated by commas; empty for the usual specs."""
     sizes: list[int]
     forms: str = ""
-    """With commas between; empty for the usual form."""
+    """Separated by commas; empty for the usual form."""
     overlap: bool = False
     test_every: float | None = None
     """Seconds between calls of MPI_Test, with `overlap`."""

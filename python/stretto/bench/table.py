@@ -30,7 +30,7 @@ def _time(estimate: Estimate) -> str:
 
 
 def _interval(estimate: Estimate) -> str:
-    # In the unit of the median, so that both compare at a glance.
+    # The unit is that of the median, so that both compare at a glance.
     return format_range(estimate.low, estimate.high, seconds_unit(estimate.median)[0])
 
 

@@ -36,7 +36,8 @@ _CHOICE_VARIABLES = (
 # The time for the program to end after its last result. MPICH 4.0.2 sometimes hangs.
 _END_SECONDS = 20
 
-# Without it, Open MPI 4 ignores a choice among its own algorithms (src/bench/library/library_algorithms.cpp).
+# Without this, Open MPI 4 ignores a choice among its own algorithms
+# (src/bench/library/library_algorithms.cpp).
 OPEN_MPI_CHOICE = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
 
@@ -56,15 +57,15 @@ class Target:
     abi: str
     start: Starter
     rate: float | None = None
-    """Bytes per second of the lab's links, if only they limit it and all are equal."""
+    """Bytes per second of the lab's links, if all are equal and only they limit the traffic."""
     flavor: mpi.Flavor | None = None
     """The MPI that ranks must have, if one was named."""
     links: Links | None = None
-    """The links of the lab; None if it is no lab, so nodes are machines of their own."""
+    """The links of the lab; None outside a lab, where nodes are machines of their own."""
 
     @property
     def has_library(self) -> bool:
-        """Whether it has an MPI library, so that there is `native`."""
+        """Whether it has an MPI library, so that `native` exists."""
         return self.abi != SOCKETS
 
 
@@ -164,14 +165,14 @@ def sockets_target(place: Place, usual_ranks: int) -> Target:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the options of a command say that a job runs: by the user's launcher, on the lab, or here."""
+    """Where a job runs, by the options of a command: under the user's launcher, on the lab, or here."""
 
     launcher: list[str]
     """The user's own launcher with its options; empty for none."""
     mpi_name: str | None = None
     ranks: int | None = None
     lab_name: str | None = None
-    """None: not on the lab."""
+    """None if it does not run on a lab."""
     provider: str = "ucx"
     ppn: int = 1
 
@@ -237,7 +238,7 @@ _Findings = TypeVar("_Findings", bound=Findings)
 
 
 def _may_take_by_name(arguments: Iterable[str]) -> bool:
-    """Whether the specs, or a tuning table, may name an algorithm of Open MPI's own."""
+    """Whether the specs, or a tuning table, may name one of Open MPI's own algorithms."""
     words = [word for argument in arguments for word in argument.split(",")]
     if any(word.startswith(f"{NATIVE}(") for word in words):
         return True
@@ -315,7 +316,8 @@ def check_library(library: str, target: Target) -> None:
 def measuring_environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set our environment for a measuring program: only its specs must choose algorithms.
 
-    `auto` is what table and rule choose: the guard would mix it with the MPI default in its first calls.
+    `auto` must be the choice of table and rule; the guard would mix it with the MPI default in the first
+    calls.
     """
     fixed = {"STRETTO_ONLINE": "0"}
     changes: dict[str, str | None] = dict.fromkeys(_CHOICE_VARIABLES) | fixed | dict(variables)

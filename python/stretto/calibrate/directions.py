@@ -71,7 +71,7 @@ def fit_directions(
         wires = []
         for both in cases:
             one = alone[both.bytes, both.about["count"]]
-            # Both were measured in turns, so what disturbs both cancels out.
+            # The two cases were measured in turns, so disturbances of both cancel out.
             ratios = [
                 [second / max(first - answer, first / 2) - 1 for first, second in zip(*pair, strict=False)]
                 for pair in zip(one.passes, both.passes, strict=False)
@@ -114,7 +114,7 @@ def _fit_steps(
 
 
 def _border(low: int, high: int, pieces: Sequence[ProtocolFit]) -> int:
-    """Where a protocol begins between these sizes; if none does, their middle."""
+    """The size at which a protocol begins between these sizes; their middle if none does."""
     begins = [one.protocol.begin for one in pieces if low < one.protocol.begin <= high]
     return begins[0] if begins else round(math.sqrt(low * high))
 

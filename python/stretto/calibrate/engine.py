@@ -59,7 +59,7 @@ class EngineFit:
 def count_work(spec: str, ranks: int) -> tuple[int, int, int, int]:
     """Segments, rounds with messages of one segment, ends of messages and rounds of all segments.
 
-    Counts an allreduce on one node; each count is that of the rank that has most.
+    Counts an allreduce on one node; each count is that of the rank with the most.
     """
     parsed = _core.parse_spec(spec)
     segments = max(1, parsed.segments)
@@ -93,7 +93,7 @@ def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> E
     latencies: Array = np.asarray([float(count) for _, count, _, _ in work])
 
     def solve(seconds: Array, latency: float, trust: Array) -> Array:
-        # In microseconds, to suit the solver's tolerances.
+        # Microseconds suit the solver's tolerances.
         rest = (seconds - latencies * latency) * 1e6
         scaled = weights * trust * 1e-6
         solution, _ = nnls(rows * scaled[:, None], rest * scaled)
@@ -141,7 +141,7 @@ def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> E
 
 
 def _shared_trip(measured: Measured, typical_of: Callable[[Points], Typical]) -> Typical | None:
-    """A tiny message through shared memory: by it, a ring of two ranks takes longer than an exchange."""
+    """The time of a tiny message through shared memory, by which a ring of two ranks exceeds an exchange."""
     flows = [measured.of("shared", flow=flow) for flow in ("ring", "exchange")]
     if not all(flows):
         return None

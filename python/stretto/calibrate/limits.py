@@ -18,7 +18,7 @@ from stretto.model.machine_file import LIMITS, Limit
 from stretto.support.robust import Array, Typical, spread
 
 _FLOOR = 0.03
-"""Relative errors are taken to be at least this, so that noise makes no limits."""
+"""Relative errors are taken to be at least this, so that noise does not look like a limit."""
 _TINY = 8
 """Bytes of the messages that measure message rates."""
 _LEAST_GAIN = 0.85
@@ -73,8 +73,8 @@ def split_trains(points: Points) -> list[Array]:
 def fit_bucket(points: Points, round_trip: float) -> Bucket | None:
     """Fit the token bucket to trains of messages; None if there is no burst.
 
-    A straight line through the second half of each train (Theil-Sen): its slope is the bandwidth, its
-    intercept is the burst. Early delays have been made up by then. Messages in flight at once may share the
+    Fits a straight line (Theil-Sen) to the second half of each train: its slope is the bandwidth, its
+    intercept is the burst. By then, early delays have been made up. Messages in flight at once may share the
     link and arrive together: only the last of them counts.
     """
     from scipy.stats import theilslopes  # noqa: PLC0415  slow to load, and only this needs it
@@ -131,7 +131,7 @@ def _fit_limit(
             if cases:
                 curves.append(_fit_curve(name, cases, typical_of, tiny=tiny, both_ways=both_ways))
     bandwidth = next((one for one in curves if one.about == "bandwidth" and one.limit is not None), None)
-    # Of several limits the lowest applies.
+    # If there are several limits, the lowest applies.
     rates = [one for one in curves if one.about == "message_rate" and one.limit is not None]
     rate = min(rates, key=lambda one: one.limit or math.inf, default=None)
     errors = {}
@@ -173,7 +173,7 @@ def _fit_curve(
     single, plateau = _bend(np.asarray(counts, dtype=float), logs, np.hypot(spreads, _FLOOR))
 
     limit, error = None, 0.0
-    # With one rank a node, one message at a time measures the rank, not the node's link. Several large
+    # With one rank per node, one message at a time measures the rank, not the node's link. Several large
     # messages of the rank at once do measure the link.
     if len(counts) == 1 and name == "node" and not tiny:
         plateau = [0]
@@ -198,7 +198,7 @@ def _bend(counts: Array, logs: Array, errors: Array) -> tuple[float, list[int]]:
     """The rate of one sender, and the indices of the counts that are limited; empty without a limit."""
 
     def loss(grown: int) -> tuple[float, float]:
-        """The loss of a model in which the first counts are proportional, the others equal."""
+        """The loss of a model in which the first rates are proportional to the counts, the others equal."""
         start = float(np.median(logs[:grown] - np.log(counts[:grown])))
         model = start + np.log(counts)
         if grown < len(counts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto calibrate` prints: a bar while it measures, then the figures of the machine."""
+"""The output of `stretto calibrate`: a bar while it measures, then the figures of the machine."""
 
 from __future__ import annotations
 

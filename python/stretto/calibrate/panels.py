@@ -163,7 +163,7 @@ def draw_trains(axes: Axes, points: Points, found: Fit) -> None:
 
 
 def draw_limits(axes: Axes, curves: list[tuple[str, Curve]], label: str, unit: float) -> None:
-    """Draw what several senders reach together."""
+    """Draw the rates that several senders reach together."""
     for name, curve in curves:
         colour = _COLOURS[name]
         counts = np.asarray(curve.counts, dtype=float)

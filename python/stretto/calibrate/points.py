@@ -21,7 +21,7 @@ class Points:
     about: dict[str, Any]
     """Parameters of the case: level, bytes, …"""
     passes: list[list[float]] = field(default_factory=list)
-    """Samples by pass over all cases: a temporary disturbance is not in all passes."""
+    """Samples by pass over all cases: a temporary disturbance does not affect all passes."""
 
     @property
     def key(self) -> Hashable:

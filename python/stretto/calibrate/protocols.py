@@ -37,8 +37,8 @@ class ProtocolFit:
     protocol: Protocol
     latency_error: float
     bandwidth_error: float
-    """That of the fitted seconds per byte, times the bandwidth squared. If it exceeds the bandwidth, the
-    messages are too short to show the bandwidth, and the real one may be any larger one."""
+    """The error of the fitted seconds per byte, times the bandwidth squared. If it exceeds the bandwidth, the
+    messages are too short to show the bandwidth, and the real one may be arbitrarily larger."""
     residual: float
     """Median relative deviation of the times from the fit."""
     sizes: tuple[int, int]
@@ -106,7 +106,7 @@ def _fit_side(sizes: list[int], times: list[Typical], synchronous: bool) -> list
 
 
 def _border(one: ProtocolFit, other: ProtocolFit) -> int:
-    """Where two pieces intersect between the adjacent sizes; else the middle of these sizes."""
+    """The size at which two pieces intersect, if it lies between the adjacent sizes; else their middle."""
     low, high = one.sizes[1] + 1, other.sizes[0]
     slope = 1 / one.protocol.bandwidth - 1 / other.protocol.bandwidth
     if slope != 0:

@@ -22,7 +22,7 @@ from stretto.support.interruption import INTERRUPTIONS, signal_of
 # Time that the launcher and the MPI library need before and after the measurement.
 _START_SECONDS = 2.0
 _START_SHARE = 0.05
-# Every case gets a few samples, even if the time is over. A job that takes longer than this hangs.
+# Every case gets a few samples, even after the time is over. A job that takes longer than this hangs.
 _MOST_TIMES = 2.0
 _MOST_MORE_SECONDS = 60.0
 
@@ -31,7 +31,7 @@ Progress = Callable[[float, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """The machine that a calibration found, and what it was made from."""
+    """The machine that a calibration found, with its points, fits and remarks."""
 
     machine: MachineFile
     measured: Measured
@@ -51,9 +51,9 @@ def read_machine(name: str) -> MachineFile:
 def measure(
     target: Target, seconds: float, display: AbstractContextManager[Progress]
 ) -> tuple[Measured, BaseException | None]:
-    """The points, and the signal that ended the measurement if every case was measured before.
+    """The points, and the signal that ended the measurement after every case had been measured, if any.
 
-    Any other signal is raised again: then nothing can be written.
+    An earlier signal is raised again, since nothing can be written then.
     """
     for_messages = seconds - _START_SECONDS - _START_SHARE * seconds
     arguments = ["--calibrate", f"{for_messages:.3f}"]

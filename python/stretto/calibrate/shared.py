@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits what the engine's messages through the shared memory of a node take.
+"""Fits the times of the engine's messages through the shared memory of a node.
 
-Calls of two ranks were measured (src/bench/calibration/phases/shared.cpp), which the engine carries out
-directly (docs/shared-memory.md). With `k` pieces in a message, and 1/w, 1/r and 1/x the seconds in which a
-core writes, reads and reduces a byte, n bytes take
+The measured calls have two ranks (src/bench/calibration/phases/shared.cpp), and the engine carries them out
+directly (docs/shared-memory.md). Let a message have `k` pieces, let each end of a piece cost an overhead of
+`o` seconds, and let a core write, read and reduce a byte in 1/w, 1/r and 1/x seconds. Then n bytes take
 
-    exchange  2 k o + n/w + n/x, since what arrives is folded
+    exchange  2 k o + n/w + n/x, since the data that arrives is reduced
     ring      two rounds of half the vector: the first one reduces, the second one reads
     one-way   the reader works on one piece while the writer copies the next: the slower one counts
 
-A message of one piece takes a latency on top. Of longer ones, it hides behind the writing of the next piece.
-Reading is taken to be slower than writing: the lines come from another core's cache. The overhead of a call
-counts as that of its pieces, and as latency if there is only one, half of it in each round of a ring.
+A message of one piece takes a latency on top. In longer ones, the latency hides behind the writing of the
+next piece. Reading is taken to be slower than writing, because the lines come from another core's cache. The
+overhead of a call counts as overhead of its pieces. If there is only one piece, it counts as latency, half of
+it in each round of a ring.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from stretto.support.robust import Array, Typical, spread
 
 _FLOWS = ("exchange", "ring", "one-way")
 _LONGEST_OF_PIECES = 64 << 10
-"""Vectors of which the overhead of a piece is fitted: they stay in the caches next to the core."""
+"""The longest vectors to which the overhead of a piece is fitted. They stay in the core's own caches."""
 _LEAST_SHARE = 0.1
-"""What one end of a message takes of both is at least this."""
+"""The least share of a message's time that either end takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,13 @@ class SharedFit:
 
     @property
     def figures(self) -> SharedMemory:
-        """As a machine file has them."""
+        """The figures in the form of a machine file."""
         write, read, reduce = ([one.rate for one in rows] for rows in (self.write, self.read, self.reduce))
         return SharedMemory(self.latency, self.piece, write, read, reduce)
 
 
 def fit_shared(measured: Measured, typical_of: Callable[[Points], Typical]) -> SharedFit | None:
-    """Fit the figures. None if nothing was measured."""
+    """Fit the figures; None if nothing was measured."""
     cases = {flow: measured.of("shared", flow=flow) for flow in _FLOWS}
     sizes = [one.bytes for one in cases["exchange"]]
     if len(sizes) < 4 or any([one.bytes for one in rows] != sizes for rows in cases.values()):
@@ -76,7 +77,7 @@ def fit_shared(measured: Measured, typical_of: Callable[[Points], Typical]) -> S
 
 
 def _solve(sizes: list[int], times: list[Array]) -> tuple[float, float, tuple[Array, Array, Array]]:
-    """Latency, seconds of a piece; of writing, reading and reducing each vector but the tiny one."""
+    """The latency, and the seconds of a piece and of writing, reading and reducing all but the tiny vector."""
     exchange, ring, one_way = times
     piece = _piece_seconds(sizes, exchange)
     latency = max(float(ring[0]) / 2 - 2 * piece, 0.0)
@@ -84,10 +85,11 @@ def _solve(sizes: list[int], times: list[Array]) -> tuple[float, float, tuple[Ar
     least = 1e-3 * exchange[1:]
     exchanged = np.maximum(exchange[1:] - 2 * whole * piece - latency * (whole == 1), least)
     rounds = ring[1:] - 4 * half * piece - 2 * latency * (half == 1)
-    # Two rings write twice and reduce and read once: an exchange, and a writing and a reading.
+    # Two rings write every byte twice, and reduce and read it once. An exchange writes and reduces it, which
+    # leaves one writing and one reading.
     both = np.maximum(2 * rounds - exchanged, _LEAST_SHARE * exchanged)
-    # Of k pieces, the slower end takes all, the other one only one. (Of short vectors, the overhead of calls
-    # hides which end is slower.)
+    # The slower end takes its time for all k pieces, the other end for one only. (For short vectors, the
+    # overhead of calls hides which end is slower.)
     rest = one_way[1:] - latency - (whole + 1) * piece - both / whole
     is_long = np.asarray(sizes[1:]) >= _LONGEST_OF_PIECES
     slower = np.where(is_long, rest / np.maximum(whole - 1, 1) * whole, both / 2)
@@ -98,7 +100,7 @@ def _solve(sizes: list[int], times: list[Array]) -> tuple[float, float, tuple[Ar
 
 
 def _piece_seconds(sizes: list[int], moved: Array) -> float:
-    """What a piece takes at each end, by short vectors of two to four of them."""
+    """The seconds of a piece at each end, fitted to short vectors of two to four pieces."""
     from scipy.optimize import nnls  # noqa: PLC0415  slow to load, and only this needs it
 
     chosen = [i for i, size in enumerate(sizes) if size <= _LONGEST_OF_PIECES and _pieces(size) > 1]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An emulated cluster on one machine: network namespaces as nodes, with links of limited rate between them.
 
-Every node is a namespace with one link to a bridge. With several racks, each has a bridge, with a link to a
-bridge of them all. The bridges have their own namespace, so the machine's own interfaces do not change, and
-deleting the namespaces deletes everything. The names of all namespaces are
-recorded before the first one is made, so if `up` is interrupted, the next `up` or `down` can clean up.
+Every node is a namespace with one link to a bridge. With several racks, each rack has a bridge, and another
+bridge joins them all. The bridges have their own namespace, so the machine's own interfaces do not change,
+and deleting the namespaces deletes everything. The names of all namespaces are recorded before the first one
+is made, so if `up` is interrupted, the next `up` or `down` can clean up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMESPACES = Path("/run/netns")
 DEFAULT_NAME = "stretto"
 INTERFACE = "eth0"
 CORE = "br0"
-"""The bridge of the nodes; with several racks, of their uplinks."""
+"""The bridge that joins the nodes or, with several racks, their uplinks."""
 
 _NAME = re.compile(r"stretto(-[a-z0-9]+)*")
 
@@ -67,7 +67,7 @@ class State:
 
     name: str
     links: Links
-    complete: bool  # False while it is being made; then it must be removed
+    complete: bool  # False while it is being made; a lab left like this must be removed
     owner: int | None = None  # a temporary lab ends with this process
 
     @classmethod
@@ -78,7 +78,7 @@ class State:
         return cls(content["name"], links, content["complete"], content["owner"])
 
     def to_json(self) -> str:
-        """The content of the file."""
+        """The content of the state file."""
         links = asdict(self.links)
         return json.dumps({"name": self.name, **links, "complete": self.complete, "owner": self.owner})
 
@@ -249,7 +249,7 @@ class Lab:
         return [str(self.folder / "enter"), node, *argv]
 
     def up(self, links: Links, owner: int | None = None) -> bool:
-        """Make the lab. False if this very lab is up already. Raises StrettoError if a different one is."""
+        """Make the lab. False if this very lab is up already. Raises StrettoError if a different one is up."""
         check_machine()
         with signals_as_exceptions(), _locked() as lock:
             old = self.state()
@@ -285,7 +285,7 @@ class Lab:
         return new
 
     def down(self) -> bool:
-        """Remove the lab, and end all processes in it. False if there was none."""
+        """Remove the lab, and end all processes in it. Returns False if there was none."""
         check_machine()
         with _locked() as lock, signals_held():
             state = self.state()
@@ -404,7 +404,7 @@ def _port(name: str, bridge: str) -> list[str]:
 
 
 def _limit(interface: str, before: str, after: str) -> list[str]:
-    """The commands of tc that change the rate of what leaves an interface."""
+    """The tc commands that change the rate at which an interface sends."""
     if before == after:
         return []
     if after == UNLIMITED:
@@ -413,7 +413,7 @@ def _limit(interface: str, before: str, after: str) -> list[str]:
 
 
 def _limit_connections(is_new: bool, link: str, connection: str) -> list[str]:
-    """The same for the interface of a node, of which each connection has its own limit.
+    """The tc commands for the interface of a node whose connections each have their own limit.
 
     Source ports tell connections apart, by the bits that differ among those of one process (they are even).
     """
@@ -425,7 +425,7 @@ def _limit_connections(is_new: bool, link: str, connection: str) -> list[str]:
     lines = [f"qdisc add {device} root handle 1: htb default 100", f"class add {of_link}"]
     for bits in range(256):
         one = f"1:{0x100 + bits:x}"
-        # It has little of its own, and borrows the rest from the link.
+        # A connection has little rate of its own, and borrows the rest from the link.
         limit = f"rate 8kbit ceil {connection} cburst 256kb quantum 60000"
         of_port = f"u32 match ip sport {2 * bits} 0x01fe flowid {one}"
         lines += [

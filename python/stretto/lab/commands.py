@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of `stretto lab` do and print."""
+"""Carries out the commands of `stretto lab`, and prints their results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def up(name: str, links: Links) -> None:
 
 
 def change(name: str, rate: str | None, nodes: Sequence[int], uplink: str | None) -> None:
-    """Give links of a lab that is up other rates, and print all of them."""
+    """Change the rates of links of a lab that is up, and print all its links."""
     print(f"the lab has {Lab(name).change(rate, nodes, uplink)} now")
 
 
@@ -52,10 +52,10 @@ class Status:
 
     name: str
     links: Links | None
-    """None: its state cannot be read."""
+    """None if its state cannot be read."""
     error: str | None = None
     abandoned: bool = False
-    """It is incomplete, or whoever would remove it is gone."""
+    """Whether it is incomplete, or the process that would remove it is gone."""
     processes: int = 0
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ def run(name: str, mpi_name: str, job: jobs.Job) -> int:
 
 
 def parse_ppn(text: str) -> list[int]:
-    """The ranks of the nodes, of `--ppn 4` or `--ppn 5,3,8`."""
+    """The ranks of the nodes, from `--ppn 4` or `--ppn 5,3,8`."""
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
@@ -112,7 +112,7 @@ def parse_ppn(text: str) -> list[int]:
 
 
 def parse_variables(settings: Sequence[str]) -> dict[str, str]:
-    """The variables of `--env NAME=VALUE`."""
+    """The variables that `--env NAME=VALUE` sets."""
     variables: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs MPI programs in a lab, with the flags by which each MPI library sees a cluster."""
+"""Runs MPI programs in a lab, with the flags that make each MPI library see a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stretto.launch.run import mpi4py_settings, preload_variables, rank_options,
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
-# How long ranks may wait for others before it is told, and how often that is looked at.
+# The seconds that ranks may wait for others before the user is told, and the seconds between two checks.
 _TELL_SECONDS = 20.0
 _LOOK_SECONDS = 1.0
 # The number of the system call read.
@@ -32,7 +32,7 @@ _GRACE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Job:
-    """What to run in a lab, and how."""
+    """A program to run in a lab, and how to run it."""
 
     program: Sequence[str]
     ppn: int = 1
@@ -113,7 +113,7 @@ def _mpich(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path)
     if job.provider == "ofi":
         environment |= {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
     else:
-        # By itself, UCX notices that all nodes are one kernel, and uses shared memory.
+        # Left to itself, UCX notices that all nodes are one kernel, and uses shared memory.
         inside = ",sysv,posix" if job.shares_nodes else ""
         environment |= {"UCX_TLS": f"tcp,self{inside}", "UCX_NET_DEVICES": INTERFACE}
     return Command(_hydra(install, job, hosts), environment)
@@ -175,7 +175,7 @@ def start(
 def run(lab: Lab, install: Install, job: Job) -> int:
     """Run a job to its end with our standard output and error. Returns its exit status.
 
-    Says so if MPICH 4 seems not to end: only the program knows whether it is through.
+    Tells the user if a job of MPICH 4 seems not to end; only the program knows whether it is done.
     """
     with start(lab, install, job) as process:
         if install.flavor is not Flavor.MPICH4:
@@ -185,7 +185,7 @@ def run(lab: Lab, install: Install, job: Job) -> int:
 
 
 def wait_and_tell(process: Process, may_hang: Callable[[], bool]) -> int:
-    """Wait for the end of a job of MPICH 4, and tell once if it may hang all the time."""
+    """Wait for a job of MPICH 4 to end, and tell the user once if it seems to hang for _TELL_SECONDS."""
     since: float | None = time.monotonic()
     while True:
         try:

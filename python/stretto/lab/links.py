@@ -26,16 +26,16 @@ def _check_rate(rate: str, option: str) -> None:
 
 @dataclass(frozen=True)
 class Links:
-    """The rate of every link, in both directions. Raises StrettoError if there can be no such lab."""
+    """The rate of every link, in both directions. Raises StrettoError if no lab can have such links."""
 
     rates: tuple[str, ...]
-    """Of each node's link, as tc writes it, or `unlimited`: only the processors limit it."""
+    """The rate of each node's link as tc writes it, or `unlimited` if only the processors limit it."""
     racks: int = 1
-    """Nodes are spread evenly over them, in order."""
+    """The number of racks. Nodes are spread evenly over them, in order."""
     uplink: str = UNLIMITED
-    """Of each rack's link to the others. Only with several racks."""
+    """The rate of each rack's link to the others; only with several racks."""
     connection: str = UNLIMITED
-    """What a single TCP connection carries in one direction, as some clouds limit it."""
+    """The rate of a single TCP connection in one direction, which some clouds limit."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.rates) <= MOST_NODES:
@@ -53,7 +53,7 @@ class Links:
 
     @classmethod
     def even(cls, nodes: int, rate: str, racks: int = 1, uplink: str = UNLIMITED) -> Links:
-        """Links of one rate."""
+        """Links of equal rates."""
         return cls((rate,) * nodes, racks, uplink)
 
     @classmethod
@@ -77,7 +77,7 @@ class Links:
         return cls(each, racks, uplink, connection)
 
     def changed(self, rate: str | None, nodes: Sequence[int], uplink: str | None) -> Links:
-        """The links after `stretto lab set`: other rates for these nodes (none: for all), or for uplinks."""
+        """The links after `stretto lab set`: a new rate for these nodes (if empty, for all), or for uplinks."""
         for node in nodes:
             if not 0 <= node < self.nodes:
                 raise StrettoError(f"--node {node}: the nodes are 0 to {self.nodes - 1}")
@@ -103,7 +103,7 @@ class Links:
     def common_rate(self) -> float | None:
         """Bytes per second, if nothing but equal links of nodes limits the traffic; None otherwise.
 
-        Limits of connections do not count: there may be several to a node.
+        Limits of connections do not count, since a node may have several connections.
         """
         if len(set(self.rates)) > 1 or self.rates[0] == UNLIMITED or self.uplink != UNLIMITED:
             return None
@@ -115,7 +115,7 @@ class Links:
 
     @property
     def rates_text(self) -> str:
-        """The rates, for people: `200mbit`; `2 x 200mbit and 1 x 50mbit`; with what else is limited."""
+        """The rates as text, such as `200mbit` or `2 x 200mbit and 1 x 50mbit`, with all other limits."""
         counts = Counter(self.rates)
         if len(counts) == 1:
             text = "unlimited rate" if self.rates[0] == UNLIMITED else self.rates[0]

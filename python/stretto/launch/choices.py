@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What environment variables say about the choice of specs, as jobs read them (docs/choice.md)."""
+"""Reads the environment variables about the choice of specs as jobs do (docs/choice.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Online(Enum):
-    """What a job does with what is known of its network, and with the times of its calls."""
+    """How a job uses the decisions about its network, and the times of its calls."""
 
     GUARD = ""
     FREEZE = "freeze"
@@ -46,7 +46,7 @@ _MEANINGS = {
 
 
 def online(environment: Mapping[str, str]) -> Online:
-    """What STRETTO_ONLINE says. Jobs report any other value, and ignore it."""
+    """The value of STRETTO_ONLINE. Jobs report an unknown value, and ignore it."""
     value = environment.get("STRETTO_ONLINE", "")
     return next((one for one in Online if one.value == value), Online.GUARD)
 

@@ -24,7 +24,7 @@ class _Wrapper:
     operands: int = 0
     """Words between the options and the program."""
     other_use: frozenset[str] = frozenset()
-    """Options with which it starts no program, or one that is named elsewhere."""
+    """Options with which the wrapper starts no program, or one that is named elsewhere."""
 
 
 _WRAPPERS = {
@@ -87,7 +87,7 @@ def _step(words: Sequence[str], inner: Inner, wrapper: _Wrapper) -> Inner | None
 
 
 def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int, list[tuple[str, str]]]:
-    """The index at which the options end (at --, or the first word that is none), and the options."""
+    """The index at which the options end (at --, or the first word that is no option), and the options."""
     options: list[tuple[str, str]] = []
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         word = words[at]
@@ -116,8 +116,8 @@ def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int
 def find_programs(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     """The programs in a launcher's arguments: one, or several with a colon between them.
 
-    Launchers have hundreds of options, so this goes by what a program looks like. A word behind an option,
-    which may be its value, counts as one only if it has a slash.
+    Launchers have hundreds of options, so this looks for words that name a program. A word behind an option
+    may be its value, so it counts only if it has a slash.
     """
     parts = [list(part) for colon, part in itertools.groupby(arguments, ":".__eq__) if not colon]
     return [program for part in parts for program in _find_program(part, environment)]
@@ -134,7 +134,7 @@ def _find_program(words: Sequence[str], environment: Mapping[str, str]) -> Itera
 
 
 def why_without(program: str, environment: Mapping[str, str]) -> str:
-    """Why calls of a program would not reach Stretto; empty if nothing is known."""
+    """Why calls of a program would not reach Stretto; empty if no reason is known."""
     command = paths.find_command()
     if command is None:
         return ""

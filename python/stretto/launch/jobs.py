@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts programs whose processes all end with the block, or when our process is killed.
 
-Every command that starts a launcher does it here. `job_guard.py` runs the launcher, and ends the job.
+All commands start their launchers here. `job_guard.py` runs the launcher, and ends the job.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Process = subprocess.Popen[str]
 
 # The time that a launcher has to end its ranks after a signal.
 GRACE_SECONDS = 5.0
-# The most that the guard takes after that to end processes and remove files.
+# The most time that the guard then takes to end processes and remove files.
 _GUARD_SECONDS = 30.0
 
 
@@ -43,8 +43,9 @@ def start(
     """Run a launcher, with these variables in addition to ours.
 
     The end of the block ends the job: the launcher gets a signal, and is killed after the grace. terminate()
-    sends that signal at once. The status is the launcher's, or 128 + N if signal N ended it. `sweeps`: end
-    what still runs after the launcher has ended by itself. `folders` are removed if we are killed.
+    sends that signal at once. The status is the launcher's, or 128 + N if signal N ended it. With `sweeps`,
+    processes that still run after the launcher has ended by itself are ended, too. `folders` are removed if
+    we are killed.
     """
     grace = GRACE_SECONDS if grace_seconds is None else grace_seconds
     whole = os.environ | dict(environment or {})

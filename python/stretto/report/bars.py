@@ -19,7 +19,7 @@ class Piece:
     bar: str
     seconds: float
     text: str
-    """What hovering over it shows, in lines."""
+    """The lines that the page shows while the pointer is over the piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Bars:
 
     title: str
     bars: Sequence[str]
-    """The names of bars, from above."""
+    """The names of the bars, from top to bottom."""
     kinds: Sequence[tuple[str, str, Sequence[Piece]]]
     """The name, the colour and the pieces of each kind; a kind has at most one piece in a bar."""
 
@@ -43,7 +43,7 @@ class Bars:
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """The names, with numbers behind those that come again."""
+    """Returns the names, with numbers after those that occur again."""
     seen: dict[str, int] = {}
     found = []
     for name in names:

@@ -22,7 +22,7 @@ from stretto.support.units import format_bytes, format_percent, format_place, fo
 
 
 def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
-    """Time and calls by collective, size and spec; no section without files."""
+    """Returns a section with time and calls by collective, size and spec; no section without files."""
     if not found:
         return []
     section = Section(
@@ -51,7 +51,7 @@ def size_class(call: Call) -> str:
 
 
 def by_spec(run: StatisticsFile) -> dict[str, list[Call]]:
-    """Calls by spec; the spec with the most time comes first."""
+    """Returns the calls by spec; the spec with the most time comes first."""
     found: dict[str, list[Call]] = {}
     for call in run.calls:
         found.setdefault(call.spec, []).append(call)
@@ -59,7 +59,7 @@ def by_spec(run: StatisticsFile) -> dict[str, list[Call]]:
 
 
 def categories(run: StatisticsFile) -> list[tuple[str, int]]:
-    """Pairs of collective and size class, ordered by name and size."""
+    """Returns pairs of collective and size class, ordered by name and size."""
     return sorted({(call.collective, call.bytes_from) for call in run.calls})
 
 

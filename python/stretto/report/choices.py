@@ -19,7 +19,7 @@ COLOURS = (
     "#D55E00", "#6A51A3", "#999933", "#882255", "#44AA99",
 )  # fmt: skip
 
-# Stands where the table has no entry.
+# The row in places where the table has no entry.
 _UNMEASURED = TableRow.model_validate({"from": 0, "spec": "built-in rule"})
 
 
@@ -33,7 +33,7 @@ class Choices:
     """In bytes, ascending."""
     cells: list[list[TableRow]]
     beyond: frozenset[int] = frozenset()
-    """The starts at which a row of the table has ended and none begins."""
+    """The starts at which a row of the table ends and no other row begins."""
 
     @property
     def algorithms(self) -> list[str]:
@@ -42,7 +42,7 @@ class Choices:
         return sorted(found, key=lambda name: (not name.startswith("native"), name))
 
     def size_text(self, column: int) -> str:
-        """The tick of a column: its first size."""
+        """Returns the text of a column's tick: the column's first size."""
         start = self.starts[column]
         return f"above {format_bytes(start - 1)}" if start in self.beyond else format_bytes(start)
 
@@ -98,7 +98,7 @@ def colours(algorithms: Sequence[str]) -> dict[str, str]:
 
 
 def sections(tables: Sequence[TableFile]) -> list[Section]:
-    """A map for each call of each table; no section without tables."""
+    """Returns a section with a map for each call of each table; no section without tables."""
     maps = [(table, one) for table in tables for one in choices(table) if one.shapes]
     if not maps:
         return []

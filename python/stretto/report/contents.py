@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the page together: the sections for which the inputs have something, and the subtitle."""
+"""Puts the page together: the sections for which there are inputs, and the subtitle."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's tables of gains and of libraries ranked."""
+"""The report's tables of gains, and of the ranks of libraries."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _COLOURS = ([0, "#2b6a99"], [0.45, "#e4eef5"], [0.5, "#ffffff"], [0.55, "#fdeae4
 
 
 def sections(found: Sequence[Guidelines]) -> list[Section]:
-    """A chart for each library, and a table of violations; no section without guidelines."""
+    """Returns a section with a chart for each library, and a table of violations; none without checks."""
     libraries = [library for one in found for library in one.libraries if library.checks]
     if not libraries:
         return []

@@ -41,7 +41,7 @@ class Shape(Part):
 
     nodes: Annotated[int, Field(ge=1)]
     ppn: Annotated[int, Field(ge=1)]
-    """Ranks per node; on unequal nodes, those of the fullest."""
+    """Ranks per node; on unequal nodes, the ranks on the fullest node."""
     min_ppn: int | None = None
     modelled: bool = False
     calls: dict[str, list[TableRow]]
@@ -151,13 +151,13 @@ class Inputs:
     traces: list[tuple[str, TraceSummary]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """A line for each file of Stretto's of which a report shows nothing."""
+    """A line for each of Stretto's files that a report does not show."""
 
 
 def read_inputs(paths: Sequence[Path]) -> Inputs:
-    """Read files, and in folders the files of a study or the traces of ranks.
+    """Reads files, and in folders the files of a study or the traces of ranks.
 
-    Raises StrettoError if a file is not of Stretto's.
+    Raises StrettoError if a file was not written by Stretto.
 
     Stretto's files of other kinds are left out, unless there is nothing else.
     """
@@ -242,7 +242,7 @@ def _read_table(content: dict[str, Any], file: Path) -> TableFile:
 def _read_points(machine: MachineFile) -> list[Point]:
     """The measured messages.
 
-    They are in the notes, which may hold anything: entries of another form are skipped.
+    The measured messages are in the notes, which may hold anything. Entries of another form are skipped.
     """
     points = machine.notes.points
     found = []

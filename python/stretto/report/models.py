@@ -30,7 +30,7 @@ LEVEL_COLOURS = {"socket": "#009E73", "node": "#E69F00", "network": "#0072B2"}
 
 
 def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
-    """Predicted against measured time; no section without predictions."""
+    """Returns a section that compares predicted and measured times; no section without predictions."""
     if not found:
         return []
     section = Section(
@@ -118,7 +118,7 @@ def _prediction_hover(one: Prediction) -> str:
 
 
 def _signed(error: float) -> str:
-    """An error: `+3.1 %`. What rounds to nothing is `+0.0 %`."""
+    """Returns an error as text: `+3.1 %`. An error that rounds to zero is `+0.0 %`."""
     return f"{round(100 * error, 1) + 0.0:+.1f} %"
 
 
@@ -151,7 +151,7 @@ def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
 
 
 def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[Section]:
-    """Measured and fitted bandwidth of single messages; no section without machines."""
+    """Returns a section with measured and fitted bandwidths of single messages; none without machines."""
     if not found:
         return []
     section = Section(

@@ -40,16 +40,16 @@ class Chart:
     height: int = 460
     """Pixels."""
     warnings: Sequence[str] = ()
-    """What a reader must know before believing it: a line each, below the title."""
+    """Lines below the title, with what a reader must know before trusting the chart."""
 
     def __post_init__(self) -> None:
-        # JSON has no infinity, which figures of a damaged file may give.
+        # JSON has no infinity, but the figures of a damaged file may be infinite.
         object.__setattr__(self, "chart", _finite(self.chart))
         object.__setattr__(self, "layout", _finite(self.layout))
 
 
 def _finite(value: Any) -> Any:
-    """The same without numbers that are not finite."""
+    """Returns the value with None in place of numbers that are not finite."""
     if isinstance(value, dict):
         return {key: _finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -78,9 +78,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be sorted by each column, and filtered by those whose indices are in `filters`.
+    """A table that can be sorted by each column, and filtered by columns (`filters` has their indices).
 
-    Its groups are sorted each by itself, and can be filtered as well.
+    Each group of rows is sorted by itself. Groups can be filtered as well.
     """
 
     id: str
@@ -90,7 +90,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     filters: Sequence[int] = ()
     groups: Sequence[tuple[str, int]] = ()
-    """The headings of groups, with the number of rows that follow each; empty: one group without heading."""
+    """The headings of groups, with the number of rows below each; if empty, one group without a heading."""
 
     @property
     def parts(self) -> list[tuple[str, Sequence[Sequence[Cell]]]]:
@@ -136,7 +136,7 @@ class Section:
     intro: str
     items: list[Chart | Table] = field(default_factory=list)
     figures: list[KeyFigure] = field(default_factory=list)
-    """The figures that it contributes to the top of the page."""
+    """The figures that the section contributes to the top of the page."""
 
 
 def number(value: float, text: str, detail: str = "", mark: str = "number") -> Cell:
@@ -188,7 +188,10 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def seconds_axis(title: str, longest: float) -> tuple[float, dict[str, Any]]:
-    """A linear axis of times, with ticks as `20 ms`, and the seconds of its unit, which divide the data."""
+    """Returns the seconds of a unit, and a linear axis of times in this unit, with ticks as `20 ms`.
+
+    The data must be divided by these seconds.
+    """
     factor, unit = seconds_unit(longest)
     return factor, axis(title, ticksuffix=f" {unit}", rangemode="tozero")
 

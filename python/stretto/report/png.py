@@ -102,7 +102,7 @@ def choice_figure(table: TableFile, one: Choices) -> Figure:
 
 
 def prediction_figure(found: Predictions) -> Figure:
-    """Predicted against measured time."""
+    """Returns a figure of predicted against measured times."""
     figure, axes = _empty(6.6, 5.6, f"predicted and measured: {found.title}")
     groups: dict[str, list[tuple[float, float]]] = {}
     for one in found.predictions:
@@ -152,7 +152,7 @@ def guidelines_figure(library: LibraryChecks) -> Figure:
 
 
 def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
-    """Measured and fitted bandwidth of single messages."""
+    """Returns a figure of measured and fitted bandwidths of single messages."""
     figure, axes = _empty(8.2, 4.8, f"{machine.name}: one message between two ranks")
     largest = 1
     for level in machine.levels:
@@ -180,7 +180,7 @@ def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
 
 
 def bars_figure(found: Bars) -> Figure:
-    """Bars of times, divided by kind."""
+    """Returns a figure of bars of times, divided by kind."""
     figure, axes = _empty(8.2, 1.7 + 0.28 * len(found.bars), found.title)
     places = {bar: float(place) for place, bar in enumerate(found.bars)}
     ends = dict.fromkeys(found.bars, 0.0)
@@ -200,7 +200,7 @@ def bars_figure(found: Bars) -> Figure:
 
 
 def gradients_figure(name: str, training: Training) -> Figure:
-    """The bytes of gradients that are ready, over the time since a step began."""
+    """Returns a figure of the bytes of gradients that are ready, over the time since a step began."""
     figure, axes = _empty(8.2, 3.8, f"{name}: when gradients are ready")
     ordered = sorted(training.gradients, key=lambda one: one.ready)
     megabytes = [done / 1e6 for done in accumulate(one.bytes for one in ordered)]

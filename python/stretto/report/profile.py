@@ -30,7 +30,7 @@ _MOST_BARS = 20
 
 
 def sections(found: Sequence[tuple[str, Profile]]) -> list[Section]:
-    """Collectives by time, and the gradients of trainings; no section without profiles."""
+    """Returns a section with collectives by time and gradients of trainings; none without profiles."""
     if not found:
         return []
     section = Section(
@@ -65,7 +65,7 @@ def _name(one: Calls) -> str:
 
 
 def profile_bars(name: str, profile: Profile) -> Bars:
-    """A bar for each collective and size that took most time, divided by spec."""
+    """Returns a bar, divided by spec, for each of the collectives and sizes that took most time."""
     times: dict[str, float] = {}
     for one in profile.collectives:
         times[_name(one)] = times.get(_name(one), 0.0) + one.inside
@@ -82,7 +82,7 @@ def profile_bars(name: str, profile: Profile) -> Bars:
 
 
 def _piece(bar: str, some: Sequence[Calls]) -> Piece:
-    """The calls of a bar with one spec. They may be of communicators with several numbers of ranks."""
+    """Returns the calls of a bar with one spec. Their communicators may differ in the number of ranks."""
     seconds = sum(one.inside for one in some)
     calls = sum(one.calls for one in some)
     median = format_seconds(max(one.seconds.median for one in some))
@@ -144,7 +144,7 @@ def calls_table(identity: str, profile: Profile) -> Table:
 
 
 def gradients_chart(identity: str, name: str, training: Training) -> Chart:
-    """The bytes of gradients that are ready, over the time since a step began."""
+    """Returns a chart of the bytes of gradients that are ready, over the time since a step began."""
     factor, time = seconds_axis(
         "time since the step began", max(training.step_seconds, training.compute_seconds)
     )

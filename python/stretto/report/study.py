@@ -36,11 +36,11 @@ _GROUPS = {
 _MOST_TICKS = 12
 _MOST_NAMED_SIZES = 4
 _ENOUGH = 6
-"""Repetitions from which on an interval can hold 95 %."""
+"""The least number of repetitions for which an interval can hold 95 %."""
 
 
 def sections(studies: Sequence[Study]) -> list[Section]:
-    """Throughput and gains; no section without studies."""
+    """Returns sections with throughput and gains; no section without studies."""
     shown = [(study, run) for study in studies for run in study.runs if run.sizes]
     if not shown:
         return []
@@ -69,7 +69,7 @@ def sections(studies: Sequence[Study]) -> list[Section]:
 
 
 def _compared(runs: Sequence[StudyRun]) -> list[list[StudyRun]]:
-    """Groups of runs of the same collective on the same nodes, with several libraries."""
+    """Returns groups of runs of the same collective on the same nodes, with several libraries."""
     groups: dict[tuple[str, tuple[int, ...]], list[StudyRun]] = {}
     for run in runs:
         groups.setdefault((run.run.collective.name, tuple(run.run.ppn)), []).append(run)
@@ -87,7 +87,7 @@ def _key_figures(run: StudyRun) -> list[KeyFigure]:
 
 
 def sizes_text(sizes: Sequence[int]) -> str:
-    """Which sizes a mean is over: `at 1 MiB`, `mean of 1 MiB and 4 MiB`."""
+    """Returns the sizes of a mean, as text: `at 1 MiB`, `mean of 1 MiB and 4 MiB`."""
     texts = [format_bytes(size) for size in sorted(sizes)]
     if len(texts) == 1:
         return f"at {texts[0]}"
@@ -97,7 +97,7 @@ def sizes_text(sizes: Sequence[int]) -> str:
 
 
 def warnings(run: StudyRun) -> list[str]:
-    """What a reader must know before believing a run, as bench and study say it."""
+    """Returns what a reader must know before trusting a run, in the words of bench and study."""
     counts = [len(row.series.seconds) for row in run.rows]
     lines = list(run.busy)
     if counts and min(counts) < _ENOUGH:
@@ -130,7 +130,7 @@ def _repetitions(run: StudyRun) -> str:
 
 
 def size_axis(sizes: Iterable[int], title: str) -> dict[str, Any]:
-    """A logarithmic axis of message sizes, with as many of these as ticks as there is room for."""
+    """Returns a logarithmic axis of message sizes, with ticks at as many of them as there is room for."""
     ascending = sorted(set(sizes))
     step = -(-len(ascending) // _MOST_TICKS)
     ticks = ascending[::-1][::step]

@@ -18,7 +18,7 @@ _MICROSECOND = 1e-6
 
 
 def sections(found: Sequence[tuple[str, TraceSummary]]) -> list[Section]:
-    """Slow collectives, late ranks, and the time of each rank; no section without traces."""
+    """Returns a section with slow collectives, late ranks, and each rank's time; none without traces."""
     if not found:
         return []
     section = Section(
@@ -45,7 +45,7 @@ def sections(found: Sequence[tuple[str, TraceSummary]]) -> list[Section]:
 
 
 def warnings(one: TraceSummary) -> list[str]:
-    """What a reader must know before believing a trace."""
+    """Returns what a reader must know before trusting a trace."""
     lines = [*one.complaints, *([missing_text(one.missing)] if one.missing else [])]
     totals = one.totals
     if totals.incomplete:

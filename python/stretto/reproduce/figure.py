@@ -14,7 +14,7 @@ from stretto.simulate.smpi import Progress
 
 
 class Verdict(StrEnum):
-    """Whether a claim came out."""
+    """Whether a claim was reproduced."""
 
     AGREES = "agrees"
     PARTLY = "partly"
@@ -23,17 +23,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a paper reports of a figure, and what came out."""
+    """A paper's statement about a figure, and the reproduced result."""
 
     reported: str
     came_out: str
     verdict: Verdict
     why: str = ""
-    """Where they do not agree."""
+    """The reason, if the result does not agree with the claim."""
 
 
 def judged(reported: str, came_out: str, holds: bool, *, partly: bool = False, why: str = "") -> Claim:
-    """Return a claim with its verdict; `why` is kept unless it holds."""
+    """Return a claim with its verdict; `why` is kept unless the claim holds."""
     verdict = Verdict.AGREES if holds else Verdict.PARTLY if partly else Verdict.DIFFERS
     return Claim(reported, came_out, verdict, "" if holds else why)
 
@@ -47,7 +47,7 @@ class Result:
     columns: int = 2
     """Panels beside each other."""
     remark: str = ""
-    """How it was made, below the figure."""
+    """A line below the figure about how it was made."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Figure:
     title: str
     make: Callable[[Bench], Result]
     in_ci: bool = False
-    """True if the short subset contains it."""
+    """Whether the short subset contains the figure."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class Made:
     result: Result
     file: Path
     seconds: float
-    """How long that took."""
+    """The time that this took."""
 
 
 PAPERS = {

@@ -38,7 +38,7 @@ def simulate_lines(
 
 
 def throughput(seconds: Seconds) -> dict[float, float]:
-    """Megabytes per second by message size."""
+    """Return megabytes per second by message size."""
     return {size: size / time / 1e6 for size, time in seconds.items()}
 
 
@@ -58,5 +58,5 @@ def range_text(values: Sequence[float], unit: str = "x") -> str:
 
 
 def large_size(sizes: Sequence[int], least: int = 64 * MIB) -> int:
-    """Return the size from which messages count as large; at least the last one always does."""
+    """Return the size from which messages count as large; the largest size always does."""
     return min(least, max(sizes))

@@ -15,7 +15,7 @@ _OFF = Axis("difference from SMPI (%)", Scale.LINEAR)
 
 
 def _spread(offs: list[float]) -> dict[float, float]:
-    """Return differences in per cent, ascending, by the share of calls with no larger one."""
+    """Return ascending differences in per cent, by the share of calls with no larger difference."""
     ordered = sorted(100 * abs(one) for one in offs)
     return {100 * (index + 1) / len(ordered): one for index, one in enumerate(ordered)}
 

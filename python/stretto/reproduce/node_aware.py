@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the node-aware paper: 16 ranks a node on Blue Waters.
+"""The figures of the node-aware paper, with 16 ranks per node on Blue Waters.
 
-The models go to 32,768 ranks, as the paper's measurements do, simulations to 1,024.
+The models go up to 32,768 ranks, as the paper's measurements do, and the simulations up to 1,024.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SPEEDUP = Axis("times as fast", Scale.LINEAR)
 
 
 def _process_counts(bench: Bench, most: int) -> list[int]:
-    """Return powers of two, from one node on; powers of 16 among them are 16, 256 and 4,096."""
+    """Return powers of two, from one full node on; among them are the powers of 16: 16, 256 and 4,096."""
     most = min(most, _QUICK) if bench.quick else most
     return [_PPN << step for step in range(12) if _PPN << step <= most]
 
@@ -90,7 +90,7 @@ def _simulated_over_sizes(bench: Bench) -> tuple[int, Lines]:
 
 
 def crossover(slow_first: Mapping[int, float], fast_first: Mapping[int, float]) -> float:
-    """Return the size from which `slow_first` is faster; between two sizes, where their lines meet."""
+    """Return the size from which `slow_first` is faster, interpolated if it is between two sizes."""
     before = None
     for size in sorted(fast_first):
         lead = slow_first[size] / fast_first[size] - 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the pipelined paper: one rank a node, a non-blocking collective and then a wait.
+"""The figures of the pipelined paper: one rank per node, a non-blocking collective and then a wait.
 
-Labels are the paper's. NBL is one segment of our engine, NBLxK `segments=K` (the paper's fconc), XMB
-`segment_bytes` (its fsize), by the algorithm that the library takes for the non-blocking call. BL(AUTO) is
-SMPI's imitation of the library's blocking call.
+Labels are the paper's. NBL is one segment of our engine, NBLxK is `segments=K` (the paper's fconc), and XMB
+is `segment_bytes` (its fsize). All use the algorithm that the MPI library takes for the non-blocking call.
+BL(AUTO) is SMPI's imitation of the library's blocking call.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ def fig11(bench: Bench) -> Result:
 
 def fig12(bench: Bench) -> Result:
     """Pipeline in OpenMPI 4.0."""
-    # Its LibNBC takes a ring from 64 KiB on; there is no setting.
+    # The LibNBC of this version uses a ring from 64 KiB on, and has no setting for that.
     platform = load_platform("altec")
     rows = (("OpenMPI 4.0", "openmpi", "AUTO", RNG),)
     return _library_rows(bench, platform, rows, (8, 9), bench.sizes(MIB, GIB))
@@ -342,7 +342,7 @@ def _library_rows(
     claims: list[Claim] = []
     for library, selector, name, algorithm in rows:
         for nodes in node_counts:
-            # Memory limits ranks times bytes of the blocking call.
+            # In the blocking call, memory limits the product of ranks and bytes.
             blocking = [size for size in sizes if size * nodes <= 10 * GIB]
             lines = {
                 **simulate_lines(bench, platform, nodes, {"BL(AUTO)": "native"}, blocking, selector=selector),

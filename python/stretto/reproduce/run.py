@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes figures one after the other, and draws each."""
+"""Makes and draws figures, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stretto.support.console import progress_bar
 
 
 def make_figures(figures: Iterable[Figure], folder: Path, *, quick: bool) -> Iterator[Made]:
-    """Yields each figure once it is made and drawn into the folder; `quick` takes fewer sizes and ranks."""
+    """Yields each figure once it is made and drawn into the folder; `quick` uses fewer sizes and ranks."""
     for figure in figures:
         begin = time.monotonic()
         with progress_bar(figure.name) as progress:

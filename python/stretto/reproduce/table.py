@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto reproduce` prints: the claims of figures, with what came out."""
+"""The output of `stretto reproduce`: the claims about figures, with the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def print_claims(figures: Iterable[Made]) -> None:
 
 
 def claims_json(figures: Iterable[Made]) -> str:
-    """The document of the claims of all figures."""
+    """Return the document with the claims about all figures."""
     rows = [
         {
             "figure": one.figure.name,
@@ -40,7 +40,7 @@ def claims_json(figures: Iterable[Made]) -> str:
 
 
 def _print_claims(made: Made) -> None:
-    """Print a row for each claim, and where the picture is."""
+    """Print a row for each claim, and the place of the picture."""
     figure = made.figure
     ResultTable(
         [

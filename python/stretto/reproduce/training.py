@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the CNN-training paper: theory, the libraries' algorithms, and what trainings send.
+"""The figures of the CNN-training paper: theory, the libraries' algorithms, and the messages of trainings.
 
-Labels are the paper's: AUTO is the MPI default, BEST the fastest algorithm that the library has.
+Labels are the paper's. AUTO is the MPI default, and BEST is the library's fastest algorithm.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """Replays of both papers' trainings on ALTEC's CPUs: TensorFlow and Horovod on 8 or 9 nodes.
 
 The compute speed of a node comes from the CNN-training paper's Table 3, images/s with AUTO (the MPI default)
-on 8 nodes: the replay with this compute time gives that figure. We read it as the figure of all 8 nodes
-together. For one node VGG11's 58 images/s would be 2.6 TFLOP/s, more than two Xeon Gold 5120 have.
+on 8 nodes: the replay with this compute time gives that figure. We take it for the figure of all 8 nodes
+together: on one node, VGG11's 58 images/s would be 2.6 TFLOP/s, more than two Xeon Gold 5120 can do.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """One training; `images` by a worker in a second, without communication."""
+    """One training. `images`: the images that a worker processes per second, without communication."""
 
     network: str
     images: float
@@ -133,7 +133,7 @@ _NOT_THE_NETWORK = (
     "workers), which is not simulated"
 )
 _Pair = tuple[Outcome, Outcome]
-"""One training by AUTO, and by another way."""
+"""The outcomes of one training by AUTO and by another way."""
 
 
 def _if_not_hidden(pair: _Pair) -> float:
@@ -143,7 +143,7 @@ def _if_not_hidden(pair: _Pair) -> float:
 
 
 def _why_no_more(pairs: Sequence[_Pair]) -> str:
-    """Say why the papers' gains do not come out, by the training that could gain most."""
+    """Explain by the training that could gain most why the papers' gains are not reproduced."""
     most = max(pairs, key=_if_not_hidden)
     auto = most[0]
     part = 100 * auto.communication_seconds / auto.step_seconds
@@ -155,7 +155,7 @@ def _why_no_more(pairs: Sequence[_Pair]) -> str:
 
 
 def fig9(bench: Bench) -> Result:
-    """Compare trainings with the one by blocking AUTO calls."""
+    """Compare trainings with the training by blocking AUTO calls."""
     speeds = calibrate(_NAMES, bench.progress)
     groups = {
         (nodes, batch, name): {
@@ -240,7 +240,7 @@ def _range_claims(best: Mapping[str, float], pairs: Mapping[str, Sequence[_Pair]
 
 
 def _faster_nodes(bench: Bench, speeds: Mapping[str, float]) -> tuple[list[Panel], str]:
-    """Return panels and a text: what NBLx4(RNG) gains on nodes that compute faster."""
+    """Return panels and a text about the gains of NBLx4(RNG) on nodes that compute faster."""
     factors = tuple(8.0**step for step in range(4)) if bench.quick else tuple(2.0**step for step in range(10))
     cases = {
         (nodes, name, factor): {
@@ -282,7 +282,7 @@ def _faster_nodes(bench: Bench, speeds: Mapping[str, float]) -> tuple[list[Panel
 def _libraries(
     bench: Bench, batches: Sequence[int]
 ) -> tuple[dict[tuple[str, int, str, str], _Case], dict[_Case, Outcome]]:
-    """Replay trainings by AUTO and by BEST: each message by the fastest algorithm that the library has."""
+    """Replay trainings by AUTO and by BEST, which sends each message by the library's fastest algorithm."""
     speeds = calibrate(_NAMES, bench.progress)
     cases = {}
     for library, (selector, algorithms) in OF_LIBRARY.items():
@@ -297,7 +297,7 @@ def _libraries(
 
 
 def training_fig9(bench: Bench) -> Result:
-    """Compare images a second by AUTO and BEST in three libraries."""
+    """Compare images per second by AUTO and BEST in three libraries."""
     cases, outcomes = _libraries(bench, (16, 32))
     panels = [
         Panel(
@@ -421,7 +421,7 @@ def training_fig10(bench: Bench) -> Result:
 
 
 def table3(bench: Bench) -> Result:
-    """Compare images a second on 8 CPUs by AUTO and BEST."""
+    """Compare images per second on 8 CPUs by AUTO and BEST."""
     paper = {"alexnet": 337.0, "resnet50": 31.0, "resnet110": 197.0, "vgg11": 64.0}
     cases, outcomes = _libraries(bench, (PAPERS_BATCH,))
     auto, best = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto algorithms` prints: the registry as a table, and the costs of algorithms as Markdown."""
+"""The output of `stretto algorithms`: the registry as a table, and the costs of algorithms as Markdown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def print_overview(collectives: Iterable[str]) -> None:
 
 
 def overview_json(collectives: Sequence[str]) -> str:
-    """The document of all that the tables say of the algorithms of these collectives."""
+    """Returns the document with the contents of the tables of these collectives."""
     rows = [
         {
             "collective": one.collective,
@@ -50,7 +50,7 @@ def overview_json(collectives: Sequence[str]) -> str:
 
 
 def overview_table(collective: str) -> ResultTable[_core.Algorithm]:
-    """The algorithms of a collective, with what each does."""
+    """Returns a table of a collective's algorithms, with a description of each."""
     return ResultTable(
         [
             Column("algorithm", pattern_text, left=True, is_key=True),
@@ -70,7 +70,7 @@ def _about(one: _core.Algorithm) -> Text:
 
 
 def pattern_text(algorithm: _core.Algorithm) -> str:
-    """How a spec writes the algorithm: `ring`, `knomial:radix=R`, `smp(ALLREDUCE)`."""
+    """Returns the algorithm as it is written in specs: `ring`, `knomial:radix=R`, `smp(ALLREDUCE)`."""
     parts = ",".join(collective.upper() for collective, _ in algorithm.parts)
     radix = ":radix=R" if algorithm.usual_radix else ""
     return f"{algorithm.name}({parts}){radix}" if parts else f"{algorithm.name}{radix}"
@@ -83,7 +83,10 @@ def usual_text(algorithm: _core.Algorithm) -> str:
 
 
 def order_text(algorithm: _core.Algorithm) -> str:
-    """When operands are combined in rank order (a0 op a1 op …); empty for collectives that do not reduce."""
+    """Returns the condition under which operands are combined in rank order (a0 op a1 op …), as text.
+
+    It is empty for collectives that do not reduce.
+    """
     if not _core.is_reduction(algorithm.collective):
         return ""
 
@@ -114,16 +117,16 @@ def multiple(times: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """What the busiest rank, or link, carries."""
+    """The traffic of the busiest rank or link."""
 
     messages: int
     message_multiple: float
-    """Its bytes, as a multiple of the message."""
+    """The bytes of all these messages, as a multiple of the collective's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What an algorithm costs on a topology, as its proof counts it (docs/algorithms.md)."""
+    """The costs of an algorithm on a topology, as counted by its proof (docs/algorithms.md)."""
 
     collective: str
     topology: str
@@ -135,12 +138,12 @@ class Costs:
     within_node: _Flow
     link: _Flow
     keeps_rank_order: bool | None
-    """None for a collective that does not reduce, as fixed_tree."""
+    """None for a collective that does not reduce, as is fixed_tree."""
     fixed_tree: bool | None
 
 
 def find_costs(collectives: Iterable[str], topologies: Sequence[str]) -> Iterator[list[Costs]]:
-    """Yields the costs of all algorithms of a collective on a topology, for each of both."""
+    """Yields the costs of all algorithms, for each pair of a collective and a topology."""
     for collective in collectives:
         for text in topologies:
             yield [_costs(collective, one, text) for one in _usual(collective)]
@@ -166,7 +169,7 @@ def _costs(collective: str, recipe: str, text: str) -> Costs:
 
 
 def costs_json(costs: Iterable[Sequence[Costs]]) -> str:
-    """The document of the costs."""
+    """Returns the document with the costs."""
     rows = [asdict(one) for group in costs for one in group]
     return document_text("stretto-costs", sys.argv, None, {"costs": rows})
 
@@ -196,7 +199,7 @@ def _cost_cells(one: Costs) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """How many messages the busiest rank of an allreduce sends to other nodes, by recipe."""
+    """The number of messages that the busiest rank of an allreduce sends to other nodes, by recipe."""
 
     nodes: int
     ppn: int
@@ -204,7 +207,7 @@ class Crossing:
 
 
 def find_crossings() -> list[Crossing]:
-    """The messages to other nodes on topologies of many nodes."""
+    """Returns the numbers of messages to other nodes on topologies of many nodes."""
     found = []
     for ppn in _CROSSING_PPN:
         for count in _CROSSING_NODES:
@@ -216,20 +219,20 @@ def find_crossings() -> list[Crossing]:
 
 
 def crossings_json(crossings: Iterable[Crossing]) -> str:
-    """The document of the messages to other nodes."""
+    """Returns the document with the numbers of messages to other nodes."""
     rows = [asdict(one) for one in crossings]
     return document_text("stretto-crossings", sys.argv, None, {"crossings": rows})
 
 
 def print_crossings(crossings: Iterable[Crossing]) -> None:
-    """Print the messages to other nodes as a table in Markdown."""
+    """Print the numbers of messages to other nodes as a table in Markdown."""
     titles = ["nodes", "ppn", *(f"`{recipe}`" for recipe in _CROSSING_RECIPES)]
     rows = ([str(one.nodes), str(one.ppn), *map(str, one.messages.values())] for one in crossings)
     print("\n".join(_rows(titles, rows)))
 
 
 def prove(recipe: Recipe, topology: _core.Topology) -> _core.Report:
-    """The report of a correct recipe. Raises StrettoError for a wrong one."""
+    """Proves a recipe and returns the report. Raises StrettoError for a wrong recipe."""
     report = _core.verify(recipe.collective, recipe.text, topology)
     if not report.ok:
         raise StrettoError(f"{recipe}: {report.error}")
@@ -237,7 +240,7 @@ def prove(recipe: Recipe, topology: _core.Topology) -> _core.Report:
 
 
 def _rows(titles: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    """The lines of a Markdown table, with numbers aligned to the right."""
+    """Yields the lines of a Markdown table, with numbers aligned to the right."""
     table = list(rows)
     left = [any(not re.fullmatch("[0-9.]*n?", row[column]) for row in table) for column in range(len(titles))]
     yield f"| {' | '.join(titles)} |"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The diagram of a recipe on a topology: its timeline, with a title and a caption that says what it costs."""
+"""The diagram of a recipe on a topology: its timeline, with a title and a caption that states its costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORMATS = (".svg", ".png", ".pdf")
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """What `stretto show` draws."""
+    """The diagram that `stretto show` draws."""
 
     recipe: Recipe
     root: int
@@ -33,7 +33,7 @@ class Diagram:
 
 
 def check_picture_file(file: Path) -> None:
-    """Refuse a file name whose suffix is no format of ours."""
+    """Refuse a file name whose suffix is not one of the formats."""
     if file.suffix.lower() not in _FORMATS:
         raise StrettoError(f"{file}: expected a name that ends in {', '.join(_FORMATS)}")
 
@@ -70,7 +70,7 @@ def draw_diagram(diagram: Diagram, file: Path, rank_order: bool) -> None:
 
 
 def diagram_json(diagram: Diagram) -> str:
-    """The document of what is drawn: each message and each action inside a rank, by step."""
+    """Returns the document of the diagram: each message and each action inside a rank, by step."""
     report, recipe = diagram.report, diagram.recipe
     content = {
         "collective": recipe.collective,
@@ -94,7 +94,7 @@ def _title(recipe: Recipe, topology: _core.Topology, root: int, timeline: Timeli
 
 
 def _caption(report: _core.Report, timeline: Timeline) -> str:
-    """What the busiest rank and the busiest link carry, for a message of n bytes."""
+    """Returns the traffic of the busiest rank and of the busiest link, for a message of n bytes."""
     if not report.ok:
         return f"WRONG: {report.error}"
 

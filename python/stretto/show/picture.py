@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _LANE_INCHES = 0.75
 _NODE_GAP = 0.45  # lanes
-_ARROW = (0.08, 0.9)  # where in its step a message begins and ends
-_STORE = (0.06, 0.1)  # where in its step a writer's memory is, and how wide
+_ARROW = (0.08, 0.9)  # the begin and end of a message, within its step
+_STORE = (0.06, 0.1)  # the place of a writer's memory within its step, and its width
 _STORE_LANES = 0.2
-# Where a label may be on an arrow: in lanes from the sender or receiver, or as a share of the arrow.
+# The places of labels on an arrow: in lanes from the sender or receiver, or as a share of the arrow.
 _LANES_OFF = (0.32, 0.5)
 _SHARES = (0.5, 0.35, 0.65, 0.25, 0.75)
 
@@ -50,8 +50,8 @@ def draw_picture(view: View, title: str, caption: str, file: Path, rank_order: b
     stores: dict[tuple[int, int, Blocks], float] = {}
     for message in order:
         way = (message.step, message.sender, message.receiver)
-        # Several messages of a pair are drawn side by side. What several ranks of a node read is one thing in
-        # the writer's memory.
+        # Several messages of a pair are drawn side by side. Blocks that several ranks of a node read are
+        # drawn once in the writer's memory.
         store = None
         if not timeline.crosses(message):
             written = (message.step, message.sender, message.sent)
@@ -92,7 +92,7 @@ class _Box:
     height: float
 
     def overlap(self, other: _Box) -> float:
-        """The area that both cover."""
+        """Returns the area that both boxes cover."""
         width = (self.width + other.width) / 2 - abs(self.x - other.x)
         height = (self.height + other.height) / 2 - abs(self.y - other.y)
         return max(0.0, width) * max(0.0, height)
@@ -100,7 +100,7 @@ class _Box:
 
 @dataclass(slots=True)
 class _Picture:
-    """The places of lanes, and the space that is taken already."""
+    """The places of lanes, and the space that is already taken."""
 
     view: View
     step_inches: float = 0.0
@@ -142,7 +142,7 @@ class _Picture:
         self.taken[step].append(box)
 
     def place_label(self, message: Message, text: str) -> float:
-        """Find where on its arrow a label overlaps least with others, as a share of the arrow."""
+        """Find the place on its arrow where a label overlaps least with others, as a share of the arrow."""
         begin, end = self._inches(message.sender), self._inches(message.receiver)
         lanes = abs(end - begin) / _LANE_INCHES  # 0 for a message of a rank to itself
         several = (
@@ -150,7 +150,7 @@ class _Picture:
             > 1
         )
         near = [off / lanes for off in _LANES_OFF if off < lanes]
-        # If a rank sends several messages at once, only their receivers' ends are apart.
+        # If a rank sends several messages at once, only the receivers' ends of their arrows are apart.
         sides = [[1 - at for at in near], near] if several else [near, [1 - at for at in near]]
         candidates = [*sides[0], *sides[1], *_SHARES]
 
@@ -245,7 +245,7 @@ def _draw_message(
     aside: float = 0.0,
     store: float | None = None,
 ) -> None:
-    """`store`: the lane of the writer's memory, for a message within a node."""
+    """Draw a message. `store`: the lane of the writer's memory, for a message within a node."""
     timeline = picture.timeline
     strong = timeline.crosses(message)
     colour = _colour(timeline, message.sent, 1.0 if strong else 0.55)

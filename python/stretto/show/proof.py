@@ -19,7 +19,7 @@ from stretto.support.errors import StrettoError
 from stretto.support.units import parse_ranks
 
 _FEW_RANKS = 8
-# The work of one task, in ranks squared: small enough to keep all cores busy to the end.
+# The work of one task, in ranks squared: small enough that all cores are busy until the end.
 _TASK_WORK = 40_000
 
 
@@ -29,16 +29,19 @@ class Scope:
 
     topologies: list[str]
     text: str
-    """As it ends a sentence: `for 1..64 ranks and 200 topologies`."""
+    """The topologies as the end of a sentence: `for 1..64 ranks and 200 topologies`."""
 
     @classmethod
     def of(cls, topology: str) -> Scope:
-        """A single topology, as text or in a file."""
+        """Returns the scope of a single topology, given as text or in a file."""
         return cls([read_topology_text(topology)], f"on {topology}")
 
     @classmethod
     def many(cls, ranks: str, topologies: int) -> Scope:
-        """One rank per node in all these numbers, and so many topologies with several ranks per node."""
+        """Returns a scope with one rank per node for each of `ranks`, and topologies of fuller nodes.
+
+        `topologies`: the number of topologies with several ranks per node.
+        """
         texts = [flat_text(count) for count in parse_ranks(ranks)] + telling_topologies(topologies)
         return cls(texts, f"for {ranks} ranks and {topologies} topologies")
 
@@ -92,7 +95,7 @@ def prove_all(recipes: list[Recipe], topologies: list[str]) -> list[Failure]:
 
 
 def _tasks(recipes: list[Recipe], topologies: list[str]) -> Iterator[_Task]:
-    # Largest first: they take longest, and begun last they would keep a single core busy.
+    # The largest topologies come first. They take longest, and would keep a single core busy at the end.
     ranks_of = {text: parse_topology(text).ranks for text in topologies}
     ordered = sorted(topologies, key=lambda text: -ranks_of[text])
     chunks: list[list[str]] = []

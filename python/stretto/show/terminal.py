@@ -33,7 +33,7 @@ def print_diagram(diagram: Diagram, rank_order: bool) -> None:
 
 
 def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
-    """A row for each step and a column for each rank, ordered by node; colours are blocks."""
+    """Returns a table with a row for each step and a column for each rank, by node; colours are blocks."""
     cells = [[Text() for _ in range(timeline.ranks)] for _ in range(timeline.steps)]
     for message in timeline.messages:
         arrow = "⇒" if _stands_out(timeline, message) else "→"

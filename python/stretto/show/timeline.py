@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps at which the actions of a schedule happen, if every message takes one step.
+"""Timelines: the steps at which the actions of a schedule happen, if every message takes one step.
 
 Each rank counts its own rounds, so equal numbers need not mean the same time: a rank that has nothing to do
-at first begins its round 0 later. The step is the longest path: a message is in flight in the first step in
-which both its ranks have reached its round, and a round ends with its last message.
+at first begins its round 0 later. A message is in flight in the first step in which both of its ranks have
+reached its round, and a round ends with its last message. So the step of an action is the length of the
+longest path to it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ScheduleLike(Protocol):
 
 
 _MOST_RUNS = 4
-"""More runs of blocks than these are not all written."""
+"""The most runs of blocks that are all written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Blocks:
     run: int = 0
     """Consecutive blocks before the next step; 0 if all are consecutive."""
     step: int = 0
-    """From one run to the next."""
+    """The distance from the begin of one run to the begin of the next."""
 
     @classmethod
     def of(cls, piece: SliceLike) -> Blocks:
@@ -157,7 +158,7 @@ class Timeline:
     stuck: list[Stuck] = field(default_factory=list)
     """Empty unless the schedule is wrong. Then the actions after a wait that never ends are missing."""
     names_input: bool = False
-    """Whether a block of the input is another one than the block of the output with its number."""
+    """Whether a block of the input differs from the block of the output with the same number."""
 
     @property
     def by_node(self) -> list[int]:
@@ -201,13 +202,13 @@ class _Match:
 def make_timeline(
     schedules: Sequence[ScheduleLike], node_of: Sequence[int] | None = None, *, names_input: bool = False
 ) -> Timeline:
-    """Put the schedules of all ranks, from rank 0 on, on one clock. Default: one rank per node."""
+    """Puts the schedules of all ranks, from rank 0 on, on one clock. The default is one rank per node."""
     rounds = [schedule.rounds for schedule in schedules]
     matches, alone = _match(rounds)
     starts = _start_steps(rounds, matches)
 
     def start(end: _End) -> int | None:
-        """The step in which the rank reaches this round; None: never."""
+        """Returns the step in which the rank reaches this round; None if it never does."""
         rank, index = end.place
         return starts[rank][index] if index < len(starts[rank]) else None
 
@@ -276,7 +277,7 @@ def _blocks(piece: SliceLike | None) -> Blocks:
 
 
 def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> tuple[list[_Match], list[_End]]:
-    """Pair every send with its receive. Returns the pairs, and those without a partner.
+    """Pairs every send with its receive. Returns the pairs, and the actions without a partner.
 
     The n-th message from one rank to another goes into the n-th receive there from it.
     """
@@ -301,9 +302,9 @@ def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> tuple[list[_Matc
 
 
 def _start_steps(rounds: Sequence[Sequence[Sequence[ActionLike]]], matches: list[_Match]) -> list[list[int]]:
-    """The steps in which each rank reaches its rounds, and last the step in which it is done.
+    """Returns the steps in which each rank reaches its rounds, followed by the step in which it is done.
 
-    A rank that waits for ever has fewer. Messages without a partner hold nobody up.
+    A rank that waits forever has fewer steps. Messages without a partner delay no rank.
     """
     partners: dict[_Place, list[_Place]] = defaultdict(list)
     for match in matches:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto verify` prints: which recipes were proven, and one failure of each that was not."""
+"""The output of `stretto verify`: the recipes that were proven, and a failure of each that was not."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from stretto.support.json_files import document_text
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the proofs say of a recipe."""
+    """The result of the proofs of a recipe."""
 
     recipe: Recipe
     wrong: int
-    """On how many topologies it is wrong."""
+    """The number of topologies on which the recipe is wrong."""
     simplest: Failure | None
     """The failure with the fewest ranks."""
 
@@ -33,7 +33,7 @@ def judge_all(recipes: Iterable[Recipe], failures: Sequence[Failure]) -> Iterato
 
 
 def verdicts_json(verdicts: Iterable[Verdict], scope: Scope) -> str:
-    """The document of the verdicts."""
+    """Returns the document with the verdicts."""
     rows = [
         {
             "collective": one.recipe.collective,
@@ -60,6 +60,6 @@ def print_verdicts(verdicts: Iterable[Verdict], scope: Scope) -> None:
 
 
 def _failure_text(failure: Failure) -> str:
-    """The failure, as options for `stretto show`."""
+    """Returns the failure, with options for `stretto show`."""
     root = f" --root {failure.root}" if failure.root else ""
     return f"{as_option(failure.topology)}{root}: {failure.error}"

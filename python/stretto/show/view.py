@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture shows of a timeline: all of it, or an overview that a reader can take in.
+"""The part of a timeline that a picture shows: all of it, or an overview that a reader can grasp.
 
-A picture of many ranks is a tangle. So nodes are drawn in place of their ranks, or, where that does not help,
-one rank (or node) and its partners. Steps that are alike are left out, but for the first and last of them.
+A picture of many ranks is a tangle. So nodes are drawn in place of their ranks. Where that does not help,
+only one rank (or node) and its partners are drawn. Of a row of steps that are alike, only the first and the
+last are shown.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from stretto.support.units import format_count
 MOST_LANES = 16
 _MOST_STEPS = 20
 _ENDS = 2
-"""Of steps that are alike, so many first and last ones are shown."""
+"""The number of first steps, and of last steps, that are shown of a row of steps that are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,13 @@ class View:
     inside: Counter[tuple[int, int]] = field(default_factory=Counter)
     """Messages between ranks of a lane, by column and lane."""
     bundles: Counter[tuple[int, int, int]] = field(default_factory=Counter)
-    """Messages for which one arrow stands, by column, sender and receiver; arrows for one are missing."""
+    """The number of messages behind an arrow, by column, sender and receiver; absent if it is 1."""
     notes: Sequence[str] = ()
     """A line for each kind of thing that is left out."""
 
 
 def make_view(timeline: Timeline, focus: int) -> View:
-    """The view of a timeline. If it cannot show all ranks, it shows `focus` and its partners."""
+    """Returns the view of a timeline. If it cannot show all ranks, it shows `focus` and its partners."""
     view = View(timeline, [f"rank {rank}" for rank in range(timeline.ranks)], range(timeline.steps))
     if timeline.ranks > MOST_LANES and timeline.tells_nodes and len(set(timeline.node_of)) > 1:
         view, focus = _by_nodes(timeline), timeline.node_of[focus]
@@ -49,7 +50,7 @@ def make_view(timeline: Timeline, focus: int) -> View:
 
 
 def _by_nodes(timeline: Timeline) -> View:
-    """A lane for each node."""
+    """Returns a view with a lane for each node."""
     nodes = max(timeline.node_of) + 1
     ranks = Counter(timeline.node_of)
     inside: Counter[tuple[int, int]] = Counter()
@@ -81,11 +82,11 @@ def _by_nodes(timeline: Timeline) -> View:
 
 
 def _around(view: View, focus: int) -> View:
-    """A lane for `focus`, and one for each of its partners, as far as there is room."""
+    """Returns a view with lanes for `focus` and for as many of its partners as there is room for."""
     timeline = view.timeline
     own = [one for one in timeline.messages if focus in (one.sender, one.receiver)]
     partners = {rank for one in own for rank in (one.sender, one.receiver)} - {focus}
-    # Those before and after the rank are its neighbours.
+    # The distance between ranks is the distance in a ring of all ranks.
     near = sorted(
         partners, key=lambda one: min((one - focus) % timeline.ranks, (focus - one) % timeline.ranks)
     )
@@ -129,7 +130,7 @@ def _around(view: View, focus: int) -> View:
 
 
 def _without_repetitions(view: View) -> View:
-    """The view without the middle of steps in which the same ranks do the same with other blocks."""
+    """Returns the view without the middle of rows of steps that differ only in their blocks."""
     timeline = view.timeline
     alike = _signatures(view)
     kept: list[int] = []
@@ -156,7 +157,7 @@ def _without_repetitions(view: View) -> View:
 
 
 def _signatures(view: View) -> list[Hashable]:
-    """What happens in each step, but for the blocks."""
+    """Returns a description of each step that leaves out the blocks."""
     found: list[set[Hashable]] = [set() for _ in range(view.timeline.steps)]
     for message in view.timeline.messages:
         found[message.step].add((message.sender, message.receiver, message.reduces))

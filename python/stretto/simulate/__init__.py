@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs collectives in virtual time on SimGrid's SMPI: platforms, jobs, the MPI libraries' choices."""
+"""Runs collectives in virtual time on SimGrid's SMPI: platforms, jobs, and the MPI libraries' choices."""
 
 __all__ = [
     "jobs",

@@ -20,14 +20,14 @@ class Fabric(ABC):
 
     @abstractmethod
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """The number of nodes, at least as many as asked for, and the attributes of SimGrid's <cluster>."""
+        """Returns the number of nodes, at least as many as asked for, and attributes of SimGrid's <cluster>."""
 
     def link_bandwidth(self, node_bandwidth: float) -> float:
         """Bandwidth of a link in each direction, in bytes per second."""
         return node_bandwidth
 
     def limiter(self, node_bandwidth: float) -> float | None:
-        """Limit of a node's incoming and outgoing traffic together, if its links could carry more."""
+        """Returns the limit of a node's incoming and outgoing traffic together, if its links could carry more."""
         del node_bandwidth
         return None
 
@@ -45,7 +45,7 @@ class FatTree(Fabric):
         return f"fat tree of switches with {self.ports} ports"
 
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """One switch if it has enough ports, else two levels of switches."""
+        """Returns the shape of one switch if it has enough ports, or of two levels of switches."""
         if nodes <= self.ports:
             return nodes, _topology("FAT_TREE", f"1;{nodes};1;1")
         down = self.ports // 2
@@ -71,7 +71,7 @@ class Dragonfly(Fabric):
         return f"dragonfly of groups of {self.nodes_of_router * self.routers_of_group} nodes"
 
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """As many groups as the nodes need."""
+        """Returns the shape of as many groups as the nodes need."""
         groups = math.ceil(nodes / (self.nodes_of_router * self.routers_of_group))
         parameters = (
             f"{groups},{self.links_between_groups};1,1;{self.routers_of_group},1;{self.nodes_of_router}"
@@ -92,7 +92,7 @@ class Torus(Fabric):
         return "torus of three dimensions"
 
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """The smallest box that holds the nodes; of several, the one closest to a cube."""
+        """Returns the shape of the smallest box that holds the nodes; of several, the box closest to a cube."""
         edge = max(1, round(nodes ** (1 / 3)))
         boxes = [
             (x, y, math.ceil(nodes / (x * y)))
@@ -105,12 +105,12 @@ class Torus(Fabric):
         return math.prod(lengths), _topology("TORUS", ",".join(map(str, lengths)))
 
     def link_bandwidth(self, node_bandwidth: float) -> float:
-        """The link's own bandwidth, whatever the node's."""
+        """Returns the link's own bandwidth, whatever the node's bandwidth is."""
         del node_bandwidth
         return self.bandwidth
 
     def limiter(self, node_bandwidth: float) -> float | None:
-        """Twice the node's bandwidth: SimGrid's limiter covers both directions together."""
+        """Returns twice the node's bandwidth, since SimGrid's limiter covers both directions together."""
         return 2 * node_bandwidth
 
 

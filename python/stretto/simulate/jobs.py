@@ -16,13 +16,13 @@ from stretto.support.units import format_bytes
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich2": "mvapich2", "intelmpi": "impi"}
 """The libraries that `native` can imitate, and their names in SMPI."""
 LABELS = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
-"""Names of the libraries for people."""
+"""The names of the libraries that people read."""
 _REAL_BYTES = 1 << 30
-"""Up to this size of all buffers of a job, messages carry data and results are checked."""
+"""If all buffers of a job together are at most this large, messages carry data and results are checked."""
 _BUFFERS = 4
 """Buffers of the longest message on each rank: input, output, received data, and the library's own."""
 _RANK_BYTES = 1 << 20
-"""Memory of a rank beside its buffers: stack, schedule, requests."""
+"""Memory of a rank apart from its buffers: stack, schedule, requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class Job:
     arithmetic: bool = True
     """Whether reductions take time."""
     data: bool | None = None
-    """Whether messages carry data and results are checked; None: if it needs little memory."""
+    """Whether messages carry data and results are checked. None: they do so if that needs little memory."""
     in_a_row: int = 1
     """Calls in a row without a barrier, timed together. With data, they cannot be in place."""
     skew: float | None = None
-    """The part of the message that the block of rank 0 holds; None: equal blocks."""
+    """The part of the message that the block of rank 0 holds; None if blocks are equal."""
 
     @property
     def ranks(self) -> int:
@@ -60,7 +60,7 @@ class Job:
         return self.spec == "native" or library_name(self.spec) is not None
 
     def task(self) -> Task:
-        """The run of the measuring program for this job."""
+        """Returns the task that runs the measuring program for this job."""
         if self.selector not in SELECTORS:
             raise StrettoError(f"--selector {self.selector}: expected one of {', '.join(SELECTORS)}")
         algorithm = library_name(self.spec)
@@ -103,7 +103,7 @@ class Point:
     bytes: int
     in_place: bool
     chosen: str
-    """The spec that `auto` chose; else the spec."""
+    """The spec that `auto` chose; for other specs, the spec itself."""
     seconds: float
     correct: bool | None
     """Whether the results of all ranks are correct; None if there were no data. Some of SMPI's algorithms
@@ -111,11 +111,10 @@ class Point:
 
 
 def run_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
-    """The points of each job, by size and place.
+    """Runs jobs. Returns the points of each job, by size and place.
 
-    Calls that SMPI refuses are missing, as some libraries choose algorithms that do not support the number
-    of ranks. Raises StrettoError if a job is impossible (before anything starts), fails, or gives a wrong
-    result.
+    Calls that SMPI refuses are missing: some libraries choose algorithms that do not support the number of
+    ranks. Raises StrettoError if a job is impossible (before anything starts), fails, or gives a wrong result.
     """
     results = []
     for job, events in zip(jobs, run_tasks([job.task() for job in jobs], progress), strict=True):
@@ -134,7 +133,7 @@ def run_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[list
 
 
 def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[dict[int, float]]:
-    """Seconds of each job by the requested sizes, without those that SMPI refuses (see run_jobs()).
+    """Returns the seconds of each job by requested size, without sizes that SMPI refuses (see run_jobs()).
 
     Messages are rounded down to whole elements and equal blocks; sizes that become equal are simulated once.
     A barrier takes the same time at every size.
@@ -146,7 +145,7 @@ def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[di
 
 
 def _nearest(job: Job, points: Sequence[Point], size: int) -> Point | None:
-    """The point that a size was rounded to, if there is one."""
+    """Returns the point to which a size was rounded, if there is one."""
     best = min(points, key=lambda point: abs(point.bytes - size), default=None)
     if not COLLECTIVES[job.collective].has_message:
         return best
@@ -154,7 +153,7 @@ def _nearest(job: Job, points: Sequence[Point], size: int) -> Point | None:
 
 
 def ping_pong(platform: Platform, sizes: Sequence[int], *, on_node: bool = False) -> dict[int, float]:
-    """Half the round-trip time by size, between two nodes, or between two ranks of one node."""
+    """Returns half the round-trip time by size, between two nodes or between two ranks of one node."""
     nodes, ppn = (1, 2) if on_node else (2, 1)
     arguments = ("--ping-pong", "yes", "--sizes", ",".join(map(str, sizes)))
     task = Task(platform, nodes, ppn, arguments, memory=2 * max(sizes), label="the ping-pong")

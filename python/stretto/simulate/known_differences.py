@@ -11,7 +11,7 @@ SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 16 << 20)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A collective by one spec on some nodes of a machine."""
+    """A call of a collective by one spec, on some nodes of a machine."""
 
     machine: str
     collective: str
@@ -22,7 +22,7 @@ class Case:
 
     @property
     def topology(self) -> str:
-        """The topology as an option gives it."""
+        """The topology as the text of an option."""
         return f"nodes={self.nodes},ppn={self.ppn}"
 
 
@@ -39,12 +39,12 @@ class Row:
 
     @property
     def walker_off(self) -> float:
-        """Relative difference of the walker to SMPI: 0.5 is 50 % longer."""
+        """The relative difference between the walker and SMPI: 0.5 is 50 % longer."""
         return self.walker / self.smpi - 1
 
     @property
     def formula_off(self) -> float | None:
-        """Relative difference of the formula to SMPI."""
+        """The relative difference between the formula and SMPI."""
         return None if self.formula is None else self.formula / self.smpi - 1
 
 
@@ -57,10 +57,10 @@ class Known:
     condition: str
     """The calls, in words."""
     holds: Callable[[Case, int], bool]
-    """Whether a case with so many bytes is one of these calls."""
+    """Whether a case with a number of bytes is one of these calls."""
     reason: str
     example: tuple[int, int, int]
-    """Nodes, ranks on each, and bytes of a call that shows the difference."""
+    """The nodes, the ranks on each node, and the bytes of a call that shows the difference."""
 
     def explains(self, row: Row) -> bool:
         """Whether the row is one of these calls."""
@@ -189,7 +189,7 @@ KNOWN = (
     Known("exscan", "chain:segments=4", *_SHORT_SEGMENTS),
     Known("exscan", "chain:segments=4", "from 1 MiB on", _bytes(_1M, 1 << 40), _COPIES, (4, 1, _16M)),
 )
-"""All differences between walker and SMPI above the tolerance, over all cases of the comparison."""
+"""All differences above the tolerance between the walker and SMPI, in all cases of the comparison."""
 
 
 def example_case(known: Known) -> Case:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The algorithms that MPI libraries choose by default, as SimGrid's SMPI imitates them, and the equal specs.
 
-SMPI has the selectors of four libraries. library_tables.py has their choices, under SMPI's names; this module
+SMPI has the selectors of four libraries. library_tables.py lists their choices by SMPI's names. This module
 maps them to the specs that send the same messages. Some algorithms have no equal spec.
 """
 
@@ -26,7 +26,7 @@ _BY_BLOCK = ("mvapich2", "intelmpi")
 _ALL_BY_BLOCK = ("alltoall", "gather", "scatter")
 """Collectives whose algorithm all libraries choose by the bytes of a rank's block."""
 _WITHOUT_CHOICE = ("gatherv", "scatterv", "scan", "exscan")
-"""Collectives for which SMPI has one algorithm only, which imitates no library."""
+"""Collectives for which SMPI has only one algorithm, which imitates no library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Step:
     """One step of a node-aware algorithm."""
 
     among_leaders: bool
-    """Whether the step runs among the nodes' leaders; else inside each node."""
+    """Whether the step runs among the nodes' leaders; otherwise it runs inside each node."""
     collective: str
     spec: str
 
@@ -48,9 +48,9 @@ class LibraryChoice:
     spec: str | None
     """The equal or nearest spec; None if there is none."""
     exact: bool
-    """Whether the spec sends the same messages; else it is only similar."""
+    """Whether the spec sends the same messages; otherwise it is only similar."""
     steps: tuple[Step, ...] = ()
-    """The steps of a node-aware algorithm, which are more exact than the spec; else empty."""
+    """The steps of a node-aware algorithm, which are more exact than the spec; empty for other algorithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class _Shape:
 
     @property
     def has_many_leaders(self) -> bool:
-        """Whether MVAPICH2 scatters among the leaders; its rows for 16 ranks a node do so too."""
+        """Whether MVAPICH2 scatters among the leaders. Its rows for 16 ranks per node also do so."""
         return self.ranks > 16 and (self.ranks // self.ppn > 8 or self.ppn >= 16)
 
 
 def library_choice(library: str, collective: str, ranks: int, ppn: int, nbytes: int) -> LibraryChoice:
-    """The library's choice for a call on floats, with a user-defined operation.
+    """Returns the library's choice for a call on floats, with a user-defined operation.
 
-    Exact at sizes that are powers of two; a library may switch anywhere between two of them.
+    The choice is exact at sizes that are powers of two. A library may switch anywhere between two of them.
     """
     if library not in LIBRARIES:
         raise StrettoError(f"{library!r} is not a known library: expected one of {', '.join(LIBRARIES)}")
@@ -111,7 +111,7 @@ def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
     elif collective in _WITHOUT_CHOICE:
         text = "default"
     else:
-        # A library has tables by ppn, and uses the next lower one if there is none for this ppn.
+        # A library has tables by ppn. If there is none for this ppn, it uses the table of the next lower ppn.
         if (library, collective) == ("intelmpi", "reduce"):
             library = "mvapich2"
         ppn_of_rows = shape.ppn
@@ -140,7 +140,8 @@ _TWINS = {
         "rdb": "recursive_doubling",
         "rab_rdb": "rabenseifner",
         "mvapich2_rs": "rabenseifner",
-        # SMPI's version takes up to twice as long, and only powers of two; Intel's is Rabenseifner's.
+        # SMPI's version takes up to twice as long, and supports only powers of two. Intel's algorithm is
+        # Rabenseifner's.
         "rab1": "~rabenseifner",
         "lr": "ring",
         "ompi_ring_segmented": "ring",
@@ -209,7 +210,7 @@ _TWINS = {
     },
 }
 _LEAST_RANKS_OF_BRUCK = 8
-"""From so many ranks on, MPICH's alltoall of short blocks is Bruck's."""
+"""From this number of ranks on, MPICH's alltoall of short blocks is Bruck's."""
 # Binary trees in segments of some KiB. Messages of one segment are similar to binomial trees.
 _BINARY_TREES = {("bcast", "NTSB"): 4 << 10, ("reduce", "ompi_binary"): 4 << 10}
 _RINGS = (("allreduce", "lr"), ("allreduce", "ompi_ring_segmented"))
@@ -220,7 +221,7 @@ _MPICH_SHORT = 2 << 10
 
 
 def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]:
-    """The equal or nearest spec, and whether it is exact."""
+    """Returns the equal or nearest spec, and whether it is equal."""
     key = (shape.collective, algorithm)
     if algorithm == "mvapich2":
         other = library_choice("mvapich2", shape.collective, shape.ranks, shape.ppn, nbytes)
@@ -256,7 +257,10 @@ def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]
 
 
 def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
-    """The spec of a node-aware algorithm. Inside a node, libraries use other algorithms than our smp."""
+    """Returns the spec of a node-aware algorithm, and whether it is exact.
+
+    Inside a node, libraries use other algorithms than our smp.
+    """
     alone = shape.ppn == 1
     if shape.collective == "bcast":
         return _by_leaders(shape, "binomial"), True
@@ -270,7 +274,8 @@ def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
 
 
 def _steps(shape: _Shape, algorithm: str, nbytes: int) -> tuple[Step, ...]:
-    """The steps of a two-level allreduce: reduce (or allreduce) in the nodes, among them, broadcast."""
+    """Returns the steps of a two-level allreduce: a reduce or allreduce in the nodes, one among the nodes, and
+    a broadcast."""
     if (shape.collective, algorithm) != ("allreduce", "mvapich2_two_level") or shape.ppn == 1:
         return ()
     among = Step(True, "allreduce", "recursive_doubling")
@@ -286,7 +291,7 @@ def _by_leaders(shape: _Shape, spec: str) -> str:
 
 
 def _reduce_and_broadcast(shape: _Shape, nbytes: int) -> str:
-    """The library's choices for reduce and broadcast, unsegmented."""
+    """Returns a spec with the library's choices for reduce and broadcast, unsegmented."""
     specs = []
     for collective in ("reduce", "bcast"):
         spec = library_choice(shape.library, collective, shape.ranks, shape.ppn, nbytes).spec

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the papers' formulas, the schedule walker and SimGrid's SMPI, for all algorithms.
 
-All three model the same machine: properties that SMPI cannot express are left out of the others, too.
+All three model the same machine: properties that SMPI cannot express are left out of the other two as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stretto.spec.topologies import parse_topology
 RANKS = (7, 8, 9, 15, 16, 32)
 """Numbers of ranks, one on each node of altec."""
 SHAPES = ((2, 8), (4, 4), (8, 4), (2, 16))
-"""Nodes of bluewaters and ranks on each, for algorithms that need nodes of several ranks."""
+"""Nodes of bluewaters, and ranks on each of them, for algorithms that need nodes of several ranks."""
 TOLERATED = 0.2
 """Relative differences above this need a known reason."""
 _NODES = 32
@@ -32,7 +32,7 @@ _SEGMENTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Absolute relative difference of a model to SMPI over all calls of an algorithm."""
+    """The absolute relative difference between a model and SMPI, over all calls of an algorithm."""
 
     median: float
     largest: float
@@ -64,9 +64,10 @@ def all_cases(
     shapes: Sequence[tuple[int, int]] = SHAPES,
     sizes: tuple[int, ...] = SIZES,
 ) -> list[Case]:
-    """Every algorithm with one rank a node, some in segments, too; on fuller nodes those made for them.
+    """Returns every algorithm with one rank per node, and some also in segments.
 
-    What is for ranks of one node has no case.
+    Node-aware algorithms are also taken on nodes of several ranks. Algorithms for the ranks of one node have no
+    case.
     """
     cases = []
     for algorithm in algorithms():
@@ -88,7 +89,7 @@ def all_cases(
 
 
 def compare(cases: Sequence[Case], progress: Progress | None = None) -> list[Row]:
-    """The rows of each case by size. SMPI rounds sizes to whole elements and equal blocks."""
+    """Returns the rows of each case by size. SMPI rounds sizes to whole elements and equal blocks."""
     platforms = {name: load_platform(name, _NODES) for name in {case.machine for case in cases}}
     models = {name: Model(machine_as_simulated(name)) for name in platforms}
     jobs = [
@@ -146,7 +147,7 @@ def _is_over(off: float) -> bool:
 
 
 def machine_as_simulated(name: str) -> Machine:
-    """A built-in machine as SMPI knows it: without sockets, and with one rendezvous threshold."""
+    """Returns a built-in machine as SMPI models it: without sockets, and with one rendezvous threshold."""
     file = read_machine_file(machine_text(name))
     begin = synchronous_from(Machine(machine_text(name)))
     levels = {level: _waiting_from(begin, file.level(level)) for level in ("node", "network")}
@@ -163,7 +164,7 @@ def _waiting_from(begin: int, protocols: list[Protocol]) -> list[Protocol]:
 
 
 def _formula_seconds(case: Case, size: int, machine: Machine) -> float | None:
-    """Seconds by the papers' formula; None if they have none, as for pipelined schedules."""
+    """Returns the seconds by the papers' formula; None if there is none, as for pipelined schedules."""
     spec = parse_spec(case.spec, case.collective)
     forms = [one for one in closed_forms() if one.algorithm == spec.algorithm]
     if case.collective != "allreduce" or not forms or spec.segments > 1:

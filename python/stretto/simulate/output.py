@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto simulate` computes from the jobs' results, prints and draws."""
+"""The output of `stretto simulate`: tables, documents and plots of the jobs' results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stretto.support.units import format_bandwidth, format_bytes, format_seconds
 
 
 def run_of(jobs: Sequence[Job], results: Sequence[Sequence[Point]]) -> Run:
-    """The results in the form of a measured run, so that tables, files and plots are the same."""
+    """Returns the results in the form of a measured run, so that tables, files and plots are the same."""
     job = jobs[0]
     series = [
         Series(
@@ -53,7 +53,7 @@ def run_of(jobs: Sequence[Job], results: Sequence[Sequence[Point]]) -> Run:
 
 
 def link_bound(platform: Platform, run: Run) -> LinkBound | None:
-    """The bound by the nodes' links as a ping-pong sees them; None if the platform is a user's XML file."""
+    """Returns the bound by the nodes' links, as a ping-pong measures them; None for a user's XML file."""
     machine = platform.machine
     if machine is None or run.nodes < 2 or not machine.node_bandwidth or run.has_no_bound:
         return None
@@ -63,7 +63,7 @@ def link_bound(platform: Platform, run: Run) -> LinkBound | None:
 def print_run(
     platform: Platform, run: Run, rows: Sequence[Row], bound: LinkBound | None, *, arithmetic: bool
 ) -> None:
-    """Print the table of `stretto bench`, and what a simulation leaves out."""
+    """Print the table of `stretto bench`, and notes on what a simulation leaves out."""
     results_table(rows).print()
     lines = [
         f"platform {platform.name}: {platform.description}",
@@ -94,7 +94,7 @@ def print_ping_pong(platform: Platform, seconds: Mapping[int, float]) -> None:
 
 
 def ping_pong_json(platform: Platform, seconds: Mapping[int, float]) -> str:
-    """The document of the same times."""
+    """Returns the document with the times of messages between two nodes."""
     rows = [{"bytes": size, "seconds": time, "bandwidth": size / time} for size, time in seconds.items()]
     content = {"nodes": len(platform.hosts), "results": rows}
     where = f"{platform.name}: {platform.description}"

@@ -22,7 +22,7 @@ from stretto.support.errors import StrettoError
 _HOST_SPEED = "1Gf"
 """Arbitrary: computation is charged as time, not as a number of operations."""
 _SYNCHRONOUS_FROM = 64 << 10
-"""Rendezvous threshold in bytes, if the machine file does not give one."""
+"""The rendezvous threshold in bytes, if the machine file does not give one."""
 _USUAL_NODES = 8
 
 
@@ -68,10 +68,11 @@ class Platform:
 
 
 def load_platform(name: str, nodes: int | None = None, *, with_engine: bool = False) -> Platform:
-    """The built-in platform of that name with `nodes` nodes, or the platform of an XML file.
+    """Returns the built-in platform of that name with `nodes` nodes, or the platform of an XML file.
 
-    Without `nodes`, a built-in platform has as many nodes as the real cluster. The built-in machines' engine
-    costs are estimates from no paper, and MPI libraries have costs of their own: `with_engine` charges them.
+    Without `nodes`, a built-in platform has as many nodes as the real cluster. `with_engine` charges the
+    engine costs of the built-in machine. They are estimates that come from no paper, and MPI libraries have
+    costs of their own.
 
     Raises StrettoError if the name is neither a built-in platform nor a readable file, or the file has no
     hosts.
@@ -89,7 +90,7 @@ def platform_of_machine(machine: Machine, nodes: int, ppn: int) -> Platform:
 
 
 def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn: int) -> tuple[Platform, int]:
-    """The platform and the number of nodes that --platform, --from-machine and --nodes ask for."""
+    """Returns the platform and the number of nodes for --platform, --from-machine and --nodes."""
     if name is not None and machine is not None:
         raise StrettoError("give --platform or --from-machine, not both")
     if machine is not None:
@@ -101,13 +102,13 @@ def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What a platform needs beyond a machine's figures."""
+    """The properties of a platform that a machine's figures do not have."""
 
     fabric: Fabric
     cores: int
     """Cores of a node."""
     hop: float
-    """Latency in seconds of each link but the first and the last."""
+    """The latency in seconds of each link except the first and the last."""
     with_engine: bool
     """Whether the machine's engine costs are charged."""
 
@@ -204,7 +205,7 @@ def _properties(machine: Machine, wiring: Wiring) -> dict[str, str]:
 
 
 def _positive(latency: float) -> float:
-    """The latency, or 1 ns in place of 0, since SimGrid multiplies the latency by a factor."""
+    """Returns the latency, or 1 ns in place of 0, since SimGrid multiplies the latency by a factor."""
     return latency or 1e-9
 
 
@@ -233,7 +234,7 @@ def _read_platform(name: str) -> Platform:
 
 
 def _hosts_of_cluster(cluster: ElementTree.Element, name: str) -> list[str]:
-    """Names of a cluster's hosts: prefix "n", radical "0-1,7", suffix ".org" give n0.org, n1.org, n7.org."""
+    """Returns the names of hosts: prefix "n", radical "0-1,7", suffix ".org" give n0.org, n1.org, n7.org."""
     hosts = []
     for part in cluster.get("radical", "").split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)

@@ -42,12 +42,12 @@ _SETTINGS = (
     "contexts/stack-size:1024",
 )
 _PRECISIONS = ("1e-7", "1e-9", "1e-6", "1e-8", "1e-5")
-"""Precisions of SimGrid's link sharing, tried in this order: rounding may leave a message without bandwidth
-(mostly more often with SimGrid's default of 1e-5), and SimGrid gives up. Where many messages begin at once
+"""Precisions of SimGrid's link sharing, tried in this order. Rounding may leave a message without bandwidth
+(mostly more often with SimGrid's default of 1e-5), and then SimGrid gives up. If many messages begin at once
 (an alltoall), its solver may also read beyond its memory."""
 _SEGMENTATION_FAULT = 128 + signal.SIGSEGV
 _ENVIRONMENT = {
-    # SMPI's algorithms allocate whole messages: with small pages, most time would go into page faults.
+    # SMPI's algorithms allocate whole messages. With small pages, page faults would take most of the time.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 _SHARE_OF_MEMORY = 0.8
@@ -69,11 +69,11 @@ class Task:
     """Ranks fill one node after the other."""
     arguments: tuple[str, ...]
     settings: tuple[str, ...] = ()
-    """SimGrid's, as `smpi/coll-selector:ompi`."""
+    """SimGrid's settings, such as `smpi/coll-selector:ompi`."""
     memory: int = 0
-    """Upper bound of its memory in bytes."""
+    """An upper bound of the task's memory in bytes."""
     label: str = ""
-    """Name of the task in errors."""
+    """The name of the task in errors."""
 
     @property
     def hosts(self) -> list[str]:
@@ -82,7 +82,7 @@ class Task:
 
 
 def find_smpirun() -> str | None:
-    """Path of SMPI's launcher; None if SimGrid is not installed."""
+    """Returns the path of SMPI's launcher; None if SimGrid is not installed."""
     return shutil.which("smpirun")
 
 
@@ -108,7 +108,7 @@ def check_tasks(tasks: Sequence[Task]) -> None:
 
 
 def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[list[Event]]:
-    """The events of each task. Raises StrettoError if one is impossible or fails."""
+    """Runs tasks. Returns the events of each. Raises StrettoError if a task is impossible or fails."""
     check_tasks(tasks)
     turns = _Turns(_memory())
     running = _Running()
@@ -139,7 +139,7 @@ def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[l
         finally:
             for future in futures:
                 future.cancel()
-        # If several failed, the first one is reported; cancelled tasks come last.
+        # If several tasks failed, the first failure is reported. Cancelled tasks come last.
         return [future.result() for future in sorted(futures, key=lambda one: one.cancelled())]
 
 
@@ -164,7 +164,7 @@ class _Running:
                 self._processes.discard(process)
 
     def end(self) -> None:
-        """End all of them, and those that start from now on."""
+        """End all running simulations, and all that start from now on."""
         with self._lock:
             self._ended = True
             for process in self._processes:
@@ -238,7 +238,7 @@ def _keep(file: Path, events: list[Event]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, json.dumps(events))
     except (OSError, StrettoError):
-        return  # it will be computed again
+        return  # the result will be computed again
 
 
 def _launch(task: Task, running: _Running) -> list[Event]:

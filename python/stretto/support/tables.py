@@ -62,20 +62,19 @@ class ResultTable(Generic[Row]):
         """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs."""
         console = console or standard_output()
         shown = list(self.columns)
-        left_out: list[str] = []
         if console.is_terminal:
             while self._measure(console, shown).minimum > console.width:
                 least = max(reversed(shown), key=lambda one: one.detail)
                 if not least.detail:
                     break
                 shown.remove(least)
-                left_out.insert(0, least.title)
         needed = self._measure(console, shown)
         if needed.minimum > console.width or not console.is_terminal:
             # Rich would cut cells off; a terminal continues a long line on the next one.
             console.width = max(console.width, needed.minimum if console.is_terminal else needed.maximum)
         console.print(self._table(shown))
         print_lines(self._constants, console=console)
+        left_out = [one.title for one in self.columns if one not in shown]
         if left_out:
             print_lines([f"the terminal is too narrow for: {', '.join(left_out)}"], console=console)
 

@@ -240,7 +240,7 @@ def test_the_columns_that_matter_fit_eighty_characters() -> None:
     assert sum(chosen in line for line in lines) == 2
     assert lines[-2:] == [
         "in place: no",
-        "the terminal is too narrow for: MB/s, wrong, 95 %, bus MB/s, min, max",
+        "the terminal is too narrow for: 95 %, min, max, MB/s, bus MB/s, wrong",
     ]
 
 

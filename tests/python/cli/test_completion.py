@@ -33,6 +33,20 @@ def test_words_are_completed(words: str, expected: list[str] | None) -> None:
     assert sorted(complete(words)) == sorted(expected or ["--stats", "--strict"])
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("stretto run --mpi mp", ["mpich", "mpich5"]),
+        ("stretto bench allg", ["allgather", "allgatherv"]),
+        ("stretto bench allreduce --specs native,rab", ["native,rabenseifner"]),
+        ("stretto run --spec bcast/bin", ["bcast/binomial", "bcast/binary_tree"]),
+    ],
+)
+def test_values_are_completed(words: str, expected: list[str]) -> None:
+    assert set(complete(words)) >= {expected[0]}
+    assert all(one.startswith(words.rsplit(maxsplit=1)[-1].partition(",")[0]) for one in complete(words))
+
+
 def test_there_is_a_script_for_shells() -> None:
     command = find_command()
     assert command is not None
