@@ -31,6 +31,7 @@ from .reachable import (
 PLAIN = {
     "stretto config": "words for a compiler's command line",
     "stretto export": "lines for a shell, which reads them",
+    "stretto fabric forget": "what was done",
     "stretto lab down": "what was done",
     "stretto lab set": "what was done",
     "stretto lab up": "what was done",

@@ -30,7 +30,7 @@ importlib.util.find_spec = lambda name, *more: None if name in missing else find
 """
 
 COMPLETE = ["run", "exec", "lib", "config", "doctor", "man", "lab", "bench", "trace", "train", "algorithms"]
-COMPLETE += ["verify", "show", "advise", "tune", "export", "explain", "simulate", "top"]
+COMPLETE += ["verify", "show", "advise", "tune", "export", "explain", "fabric", "simulate", "top"]
 INCOMPLETE = {
     "profile": "Pydantic",
     "study": "Matplotlib and Pydantic",
