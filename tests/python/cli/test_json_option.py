@@ -37,6 +37,7 @@ PLAIN = {
     "stretto lab up": "what was done",
     "stretto lib": "one path",
     "stretto man": "troff",
+    "stretto run": "what would be started, for a shell",
     "stretto report": "the names of the files that were written",
 }
 
