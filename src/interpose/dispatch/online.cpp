@@ -218,9 +218,10 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
   const NewKind fresh{.state = *state, .traits = traits, .choice = choice, .comm = comm};
   if (session.settings.online == Online::freeze) {
     const Decision* known = choice.source == Source::table ? nullptr : fresh.decision();
-    if (known != nullptr) choice.spec = known->spec;
+    if (known != nullptr) choice = {.spec = known->spec, .source = Source::learnt};
     return nullptr;
   }
+  choice.source = Source::learnt;
   const CallTraits shortest = shortest_of(traits);
   KindLearner* kind = state->learners().find(shortest);
   if (kind == nullptr) {
