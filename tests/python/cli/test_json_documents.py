@@ -140,6 +140,14 @@ EXAMPLES: dict[str, list[Example]] = {
             lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
         ),
         Example("doctor --json", "stretto-doctor", "choice", lambda row: [row["what"], row["detail"]]),
+        Example(
+            "doctor --json -- sh", "stretto-doctor-program", "findings",
+            lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
+        ),
+        Example(
+            "doctor --json -- mpirun.mpich -np 1", "stretto-doctor-program", "nodes/findings",
+            lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
+        ),
         Example("doctor --lines slurm --json", "stretto-lines", "groups", lambda row: [row["use"]]),
         Example("doctor --lines containers --json", "stretto-lines", "groups/lines", lambda row: [str(row)]),
     ],

@@ -24,7 +24,7 @@ BYTES = 2500
 BETWEEN_NODES = {"STRETTO_SUMMARY": "1", "STRETTO_TOPOLOGY": "nodes=2,ppn=1"}
 
 
-def advice(mpi: Runner, milliseconds: tuple[int, int] = (1200, 0), **settings: str) -> list[str]:
+def advice(mpi: Runner, settings: dict[str, str], milliseconds: tuple[int, int] = (1200, 0)) -> list[str]:
     """The lines after the summary of a job whose rank 0 waits so long in an allreduce, and an alltoallv."""
     program = [str(mpi.compiled("slow_calls.c")), str(BYTES), *map(str, milliseconds)]
     ran = mpi.run(program, more=BETWEEN_NODES | settings)
@@ -36,7 +36,7 @@ def advice(mpi: Runner, milliseconds: tuple[int, int] = (1200, 0), **settings: s
 
 @pytest.mark.parametrize("online", ["0", "freeze"])
 def test_what_only_the_rule_has_decided(mpi: Runner, online: str) -> None:
-    assert advice(mpi, STRETTO_ONLINE=online) == [ADVICE]
+    assert advice(mpi, {"STRETTO_ONLINE": online}) == [ADVICE]
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_what_only_the_rule_has_decided(mpi: Runner, online: str) -> None:
     ids="-".join,
 )
 def test_where_a_tuning_would_not_help(mpi: Runner, settings: dict[str, str]) -> None:
-    assert advice(mpi, **settings) == []
+    assert advice(mpi, settings) == []
 
 
 def test_what_took_less_than_half_of_the_time(mpi: Runner) -> None:
-    assert advice(mpi, (1200, 2600), STRETTO_ONLINE="0") == []
+    assert advice(mpi, {"STRETTO_ONLINE": "0"}, (1200, 2600)) == []
 
 
 def test_what_a_table_covers(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     table = make_table(tmp_path / "table.json", mpi_name, ppn=1, spec="native")
-    assert advice(mpi, STRETTO_ONLINE="0", STRETTO_TABLE=str(table)) == []
+    assert advice(mpi, {"STRETTO_ONLINE": "0", "STRETTO_TABLE": str(table)}) == []
 
 
 @pytest.mark.parametrize(("spec", "expected"), [("native", []), ("ring", [ADVICE])])
@@ -74,4 +74,4 @@ def test_what_a_duel_has_decided(
     known = json.loads(file.read_text())
     decision = {"nodes": 2, "ppn": 1, "call": "allreduce", "from": "2KiB", "spec": spec, "in_place": in_place}
     file.write_text(json.dumps(known | {"decisions": [decision]}))
-    assert advice(mpi, STRETTO_ONLINE="0", STRETTO_FABRIC=str(file)) == expected
+    assert advice(mpi, {"STRETTO_ONLINE": "0", "STRETTO_FABRIC": str(file)}) == expected
