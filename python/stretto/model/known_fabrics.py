@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from stretto import _core
 from stretto.model.fabric_file import (
     LATEST,
@@ -22,7 +20,7 @@ from stretto.model.fabric_file import (
     find_fabric_path,
     read_fabric,
 )
-from stretto.support.console import console_for, print_lines
+from stretto.support.console import print_lines
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
 from stretto.support.tables import Column, ResultTable
@@ -56,20 +54,20 @@ def _read(path: Path) -> Entry:
 def print_entries(entries: Sequence[Entry], environment: Mapping[str, str]) -> None:
     """Print the files as a table."""
     if not entries:
-        print_lines(console_for(), [nothing_text(environment)], style="")
+        print_lines([nothing_text(environment)], style="")
         return
     columns = [
-        Column[Entry]("file", lambda one: escape(one.path.stem), left=True, is_key=True),
-        Column[Entry]("MPI", lambda one: escape(one.known.fabric.mpi) if one.known else "", left=True),
-        Column[Entry]("hosts", lambda one: escape(one.known.fabric.hosts) if one.known else "", left=True),
+        Column[Entry]("file", lambda one: one.path.stem, left=True, is_key=True),
+        Column[Entry]("MPI", lambda one: one.known.fabric.mpi if one.known else "", left=True),
+        Column[Entry]("hosts", lambda one: one.known.fabric.hosts if one.known else "", left=True),
         Column[Entry]("measured", lambda one: _measured(one.known), left=True),
         Column[Entry]("latency", lambda one: _latency(one.known)),
         Column[Entry]("MB/s", lambda one: _bandwidth(one.known)),
         Column[Entry]("decisions", lambda one: str(len(one.known.fabric.decisions)) if one.known else ""),
-        Column[Entry]("remark", lambda one: escape(_remark(one)), left=True, wraps=True),
+        Column[Entry]("remark", _remark, left=True, wraps=True),
     ]
     ResultTable(columns, entries).print()
-    print_lines(console_for(), [f"in {entries[0].path.parent}; stretto fabric show FILE has more of one"])
+    print_lines([f"in {entries[0].path.parent}; stretto fabric show FILE has more of one"])
 
 
 def nothing_text(environment: Mapping[str, str]) -> str:
@@ -148,10 +146,10 @@ def print_fabric(known: FabricFile) -> None:
         known.speed_text,
         *filter(None, [known.connections_text, known.busy_text, known.slow_links_text]),
     ]
-    print_lines(console_for(), lines, style="")
+    print_lines(lines, style="")
     decisions = _sorted(fabric.decisions)
     if not decisions:
-        print_lines(console_for(), ["no duel has been decided yet"])
+        print_lines(["no duel has been decided yet"])
         return
     columns = [
         Column[_core.Decision]("collective", lambda one: one.call, left=True, is_key=True),
@@ -168,7 +166,7 @@ def print_fabric(known: FabricFile) -> None:
         Column[_core.Decision]("machine", lambda one: "busy" if one.is_busy else "", left=True, detail=1),
     ]
     ResultTable(columns, decisions, section=lambda one: (one.call, one.nodes, one.min_ppn, one.ppn)).print()
-    print_lines(console_for(), ["gain: times as fast as the MPI default, where that was measured"])
+    print_lines(["gain: times as fast as the MPI default, where that was measured"])
 
 
 def _sorted(decisions: Sequence[_core.Decision]) -> list[_core.Decision]:
