@@ -111,7 +111,8 @@ def test_nodes_are_sorted_by_their_numbers() -> None:
 def printed(capsys: pytest.CaptureFixture[str], *reports: NodeReport) -> list[list[str]]:
     found = doctor_cluster.Cluster(list(reports), find_differences(reports))
     print_job(JobReport([], found))
-    return [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    lines = capsys.readouterr().out.splitlines()
+    return [line.split() for line in lines if line.strip() and "──" not in line]
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
