@@ -30,26 +30,28 @@ def doctor(
 ) -> None:
     """Check the installation: what is there, what is missing, and how to get it.
 
-    Or a program that is not started: stretto doctor -- mpirun -np 8 ./solver. Will its calls reach Stretto?
+    Or all nodes of a cluster, by your own launcher: stretto doctor -- mpirun --hostfile hosts. What differs?
+
+    Or a program, which is not started: stretto doctor -- mpirun -np 8 ./solver. Will its calls reach Stretto?
     """
     if lines is not None:
         groups = lines_for(lines)
         print_result(as_json, lambda: groups_json(lines, groups), lambda: print_groups(groups))
         return
     # Slow: it asks every launcher.
-    from stretto.doctor.program import examine_program  # noqa: PLC0415
     from stretto.doctor.report import (  # noqa: PLC0415
         examine_all,
-        findings_json,
-        print_findings,
+        examine_job,
+        job_json,
+        print_job,
         print_report,
         report_json,
     )
 
     if program := program_of(context):
-        findings = examine_program(program, os.environ)
-        print_result(as_json, lambda: findings_json(findings), lambda: print_findings(findings))
-        raise typer.Exit(1 if any(one.is_bad for one in findings) else 0)
+        job = examine_job(program, os.environ)
+        print_result(as_json, lambda: job_json(job), lambda: print_job(job))
+        raise typer.Exit(1 if job.is_bad else 0)
     report = examine_all()
     print_result(as_json, lambda: report_json(report), lambda: print_report(report))
     raise typer.Exit(0 if report.served else 1)

@@ -50,6 +50,7 @@ _COMMANDS = {
     ),
     "lab": _Line(_MEASURE, "An emulated cluster on this machine (needs root)."),
     "explain": _Line(_UNDERSTAND, "Show which specs a job uses."),
+    "fabric": _Line(_UNDERSTAND, "What jobs have found out about networks: list, show or forget it."),
     "algorithms": _Line(_UNDERSTAND, "List the algorithms."),
     "show": _Line(_UNDERSTAND, "Draw the schedule of an algorithm as a space-time diagram."),
     "verify": _Line(_UNDERSTAND, "Prove that algorithms are correct."),

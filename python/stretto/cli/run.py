@@ -53,6 +53,13 @@ def run(
             autocompletion=complete_mpi,
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Start nothing: print the variables that ranks would get, and the whole command line.",
+        ),
+    ] = False,
 ) -> None:
     """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program.
 
@@ -68,4 +75,5 @@ def run(
         replace=replace,
         summary=summary,
         mpi_name=mpi_name,
+        dry=dry_run,
     )

@@ -3,6 +3,5 @@
 
 __all__ = [
     "lines",
-    "program",
     "report",
 ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,13 +83,14 @@ print(open("/proc/self/maps").read())
 """
 
 
-def check_library() -> Finding:
+def check_library(library: Path | None) -> Finding:
     """Check that the library exists, can be preloaded, and loads no MPI library itself."""
     what = "libstretto.so"
-    library = paths.find_library()
     if library is None:
         detail = f"not in {paths.library_folders()[0]}; install the mpicc of an MPI, then Stretto again"
         return Finding(Verdict.BAD, what, detail)
+    if not library.is_file():
+        return Finding(Verdict.BAD, what, f"{library} does not exist")
     # The dynamic loader ignores a preload that it cannot load, so look at what the process has mapped.
     show = subprocess.run(
         [sys.executable, "-S", "-c", _SHOW],
@@ -106,7 +108,10 @@ def check_library() -> Finding:
         return Finding(
             Verdict.BAD, what, f"{library} brings {', '.join(brought)} along; it must bring no MPI"
         )
-    return Finding(Verdict.GOOD, what, f"{library}; serves {interfaces.strip()}")
+    # Ranks work together only if theirs are built of the same sources (cmake/write_build_mark.cmake).
+    mark = re.search(rb"stretto build ([0-9a-f]{16})", library.read_bytes())
+    build = f"; build {mark[1].decode()}" if mark else ""
+    return Finding(Verdict.GOOD, what, f"{library}; serves {interfaces.strip()}{build}")
 
 
 def check_command() -> Finding:
@@ -348,27 +353,3 @@ def check_tables() -> Iterator[Finding]:
         if path and Path(path).exists():
             found, wrong = _read_table(Path(path))
             yield Finding(Verdict.BAD if wrong else Verdict.GOOD, path, wrong or found)
-
-
-def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]]:
-    """All findings, and the MPIs under which programs can be run: none if something is wrong."""
-    installs = mpi.installs()
-    findings = [
-        check_core(),
-        *check_installs(installs),
-        check_library(),
-        check_command(),
-        *check_mpi4py(installs),
-        *check_frameworks(),
-        check_tools(),
-        *check_caches(),
-        *check_shared_memory(environment),
-        check_lab(),
-        check_simgrid(),
-        *check_variables(environment),
-        *check_tables(),
-    ]
-    served = [one.flavor for one in installs]
-    if not served:
-        findings.append(Finding(Verdict.BAD, "stretto run", "no MPI library is found"))
-    return findings, [] if any(finding.verdict is Verdict.BAD for finding in findings) else served

@@ -60,6 +60,7 @@ def list_fabrics(environment: Mapping[str, str]) -> Iterator[Finding]:
     """What jobs have found out about networks, a finding for each file."""
     try:
         from stretto.model.fabric_file import (  # noqa: PLC0415  _core, whose absence is another finding
+            NOTHING_KEPT,
             NOTHING_KNOWN,
             fabric_paths,
             read_fabric,
@@ -67,7 +68,7 @@ def list_fabrics(environment: Mapping[str, str]) -> Iterator[Finding]:
     except ImportError:
         return
     if environment.get("STRETTO_FABRIC") == "none":
-        yield Finding(Verdict.ABSENT, "no network", "jobs keep and use nothing (STRETTO_FABRIC=none)")
+        yield Finding(Verdict.ABSENT, "no network", NOTHING_KEPT)
         return
     paths = fabric_paths(environment)
     if not paths:

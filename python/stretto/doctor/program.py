@@ -30,10 +30,11 @@ def examine_program(arguments: Sequence[str], environment: Mapping[str, str]) ->
     programs = find_rank_programs(arguments, environment)
     if not programs:
         raise StrettoError(f"no program was found behind {arguments[0]}; write: stretto doctor -- ./program")
-    return [finding for program in programs for finding in _examine(program, environment)]
+    return [finding for program in programs for finding in check_program(program, environment)]
 
 
-def _examine(program: str, environment: Mapping[str, str]) -> Iterator[Finding]:
+def check_program(program: str, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether Stretto can be under a program, which MPI library it has, and what looks past a preload."""
     reason = why_without(program, environment)
     if reason:
         yield Finding(Verdict.BAD, program, f"runs without Stretto: {reason}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,24 +113,50 @@ def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int
     return at, options
 
 
+# Options of launchers whose values may be programs, and the number of their values.
+_VALUES = {
+    **dict.fromkeys(("--mca", "-mca", "--gmca", "-gmca", "--omca", "--prtemca", "--pmixmca"), 2),
+    **dict.fromkeys(("-genv", "-env"), 2),
+    **dict.fromkeys(("-launcher-exec", "-bootstrap-exec", "--launch-agent", "-x"), 1),
+}
+
+
 def find_programs(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     """The programs in a launcher's arguments: one, or several with a colon between them.
 
     Launchers have hundreds of options, so this looks for words that name a program. A word behind an option
     may be its value, so it counts only if it has a slash.
     """
-    parts = [list(part) for colon, part in itertools.groupby(arguments, ":".__eq__) if not colon]
-    return [program for part in parts for program in _find_program(part, environment)]
+    found = [part[_find_command(part, environment) :] for part in _parts(arguments)]
+    return [words[unwrap(words, environment).at] for words in found if words]
 
 
-def _find_program(words: Sequence[str], environment: Mapping[str, str]) -> Iterator[str]:
-    for at, (before, word) in enumerate(itertools.pairwise(["", *words])):
-        if word.startswith("-") or (before.startswith("-") and "/" not in word):
+def replace_programs(
+    arguments: Sequence[str], command: Sequence[str], environment: Mapping[str, str]
+) -> list[str]:
+    """A launcher's arguments with another command line in place of each program and its arguments."""
+    parts = [[*part[: _find_command(part, environment)], *command] for part in _parts(arguments)]
+    return [word for number, part in enumerate(parts) for word in ([":"] if number else []) + part]
+
+
+def _parts(arguments: Sequence[str]) -> list[list[str]]:
+    """The words between lone colons; one empty part if there are none."""
+    return [list(part) for colon, part in itertools.groupby(arguments, ":".__eq__) if not colon] or [[]]
+
+
+def _find_command(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """The index at which the command line of a program begins; the number of words if there is none."""
+    at = 0
+    while at < len(words):
+        word, before = words[at], words[at - 1] if at else ""
+        if word in _VALUES:
+            at += 1 + _VALUES[word]
             continue
-        if shutil.which(word, path=environment.get("PATH")):
-            inner = unwrap(words[at:], environment)
-            yield words[at + inner.at]
-            return
+        is_value = word.startswith("-") or (before.startswith("-") and "/" not in word)
+        if not is_value and shutil.which(word, path=environment.get("PATH")):
+            return at
+        at += 1
+    return at
 
 
 def why_without(program: str, environment: Mapping[str, str]) -> str:

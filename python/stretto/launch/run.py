@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -264,7 +265,31 @@ def check_root(arguments: Sequence[str], environment: Mapping[str, str]) -> None
         )
 
 
+@dataclass(frozen=True)
+class Preloaded:
+    """A command line that runs programs with Stretto under every rank."""
+
+    line: list[str]
+    variables: dict[str, str]
+    """Those that it sets for the ranks."""
+
+
 def build_command(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    specs: Sequence[str] = (),
+    others: Mapping[str, str] | None = None,
+    follow_table: bool = True,
+    mpi_name: str | None = None,
+) -> list[str]:
+    """The command line of `put_under` with these arguments."""
+    return put_under(
+        arguments, environment, specs=specs, others=others, follow_table=follow_table, mpi_name=mpi_name
+    ).line
+
+
+def put_under(
     arguments: Sequence[str],
     environment: Mapping[str, str],
     *,
@@ -275,7 +300,7 @@ def build_command(
     others: Mapping[str, str] | None = None,
     follow_table: bool = True,
     mpi_name: str | None = None,
-) -> list[str]:
+) -> Preloaded:
     """The command line that runs `arguments` (launcher first) with Stretto under every rank.
 
     `others`: further variables for every rank. `follow_table`: also set variables by which the MPI library
@@ -300,12 +325,12 @@ def build_command(
         given |= settings_for_launch(start.launcher, start.environment)
     given |= preload_variables(paths.library(), start.environment)
     tail = sanitizers_in_any_order(flavor, tail, given)
-    return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
+    return Preloaded([*arguments[: start.at + 1], *rewrite(flavor, tail, given)], given)
 
 
 def _by_environment(
     arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor | None
-) -> list[str]:
+) -> Preloaded:
     """The command line with the variables in the environment of the program. `flavor`: None if not known.
 
     In processes that load no MPI (shells, daemons) the library does nothing. PyTorch loads it by itself.
@@ -322,7 +347,7 @@ def _by_environment(
         variables |= preload_variables(paths.library(), start.environment)
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.
-    return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
+    return Preloaded([*arguments[: start.at], "env", *assignments, *arguments[start.at :]], variables)
 
 
 def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -357,6 +382,13 @@ def _check_ranks(arguments: Sequence[str], environment: Mapping[str, str], *, st
             print(f"stretto: {program} runs without Stretto: {reason}", file=sys.stderr, flush=True)
 
 
+def command_text(command: Preloaded) -> Iterator[str]:
+    """Lines that a shell could read: the variables that are set for ranks, and the command line."""
+    for name, value in command.variables.items():
+        yield f"{name}={shlex.quote(value)}"
+    yield shlex.join(command.line)
+
+
 def become_launcher(
     arguments: Sequence[str],
     *,
@@ -366,12 +398,16 @@ def become_launcher(
     replace: str | None = None,
     summary: bool | None = None,
     mpi_name: str | None = None,
+    dry: bool = False,
 ) -> None:
-    """Replace this process by the launcher, with Stretto under its ranks. Does not return."""
+    """Replace this process by the launcher, with Stretto under its ranks. Does not return.
+
+    `dry`: only print the variables and the command line, and return.
+    """
     # Rank 0 writes the file at the end. If it runs on another node, the file is there.
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
-    line = build_command(
+    command = put_under(
         arguments,
         environment,
         specs=specs,
@@ -382,6 +418,10 @@ def become_launcher(
     )
     check_root(arguments, environment)
     _check_ranks(arguments, environment, strict=strict or environment.get("STRETTO_STRICT") == "1")
+    line = command.line
+    if dry:
+        print(*command_text(command), sep="\n")
+        return
     try:
         os.execvp(line[0], line)
     except OSError as error:

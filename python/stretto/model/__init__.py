@@ -4,6 +4,7 @@
 __all__ = [
     "device_copies",
     "fabric_file",
+    "known_fabrics",
     "machine_file",
     "rule_regret",
     "walker",

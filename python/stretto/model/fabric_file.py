@@ -18,6 +18,7 @@ from stretto.support.units import format_bandwidth, format_bytes, format_seconds
 LATEST = "latest"
 """In place of a file: the one that a job wrote last."""
 NOTHING_KNOWN = "the first job with larger calls between nodes finds out by itself"
+NOTHING_KEPT = "jobs keep and use nothing (STRETTO_FABRIC=none)"
 _SETTING = "STRETTO_FABRIC"
 
 
@@ -175,11 +176,23 @@ def read_fabric(path: Path) -> FabricFile:
         raise StrettoError(f"{path}: {error}") from None
 
 
+def find_fabric_path(name: str, environment: Mapping[str, str]) -> Path:
+    """The file with this path or, if there is none, with this name where jobs keep theirs."""
+    folder = fabric_folder(environment)
+    if folder is not None and "/" not in name and not Path(name).exists():
+        for file in (folder / name, folder / f"{name}.json"):
+            if file.is_file():
+                return file
+    return Path(name)
+
+
 def find_fabric(name: str, environment: Mapping[str, str]) -> FabricFile:
     """The fabric of a file, or the one that a job wrote last (`latest`)."""
     if name != LATEST:
-        return read_fabric(Path(name))
+        return read_fabric(find_fabric_path(name, environment))
     paths = fabric_paths(environment)
+    if not paths and environment.get(_SETTING) == "none":
+        raise StrettoError(f"{name}: {NOTHING_KEPT}")
     if not paths:
         where = environment.get(_SETTING) or fabric_folder(environment) or "HOME, which is not set"
         raise StrettoError(f"nothing is known of any network in {where}: {NOTHING_KNOWN}")

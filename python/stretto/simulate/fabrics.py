@@ -20,14 +20,14 @@ class Fabric(ABC):
 
     @abstractmethod
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """Returns the number of nodes, at least as many as asked for, and attributes of SimGrid's <cluster>."""
+        """Returns a number of nodes, at least as many as asked for, and attributes of SimGrid's <cluster>."""
 
     def link_bandwidth(self, node_bandwidth: float) -> float:
         """Bandwidth of a link in each direction, in bytes per second."""
         return node_bandwidth
 
     def limiter(self, node_bandwidth: float) -> float | None:
-        """Returns the limit of a node's incoming and outgoing traffic together, if its links could carry more."""
+        """Returns the limit of a node's traffic in both directions together, if its links could carry more."""
         del node_bandwidth
         return None
 
@@ -92,7 +92,7 @@ class Torus(Fabric):
         return "torus of three dimensions"
 
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """Returns the shape of the smallest box that holds the nodes; of several, the box closest to a cube."""
+        """Returns the smallest box that holds the nodes; of several, the box that is closest to a cube."""
         edge = max(1, round(nodes ** (1 / 3)))
         boxes = [
             (x, y, math.ceil(nodes / (x * y)))

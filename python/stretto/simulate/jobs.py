@@ -113,8 +113,9 @@ class Point:
 def run_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
     """Runs jobs. Returns the points of each job, by size and place.
 
-    Calls that SMPI refuses are missing: some libraries choose algorithms that do not support the number of
-    ranks. Raises StrettoError if a job is impossible (before anything starts), fails, or gives a wrong result.
+    Calls that SMPI refuses are missing: some libraries choose algorithms that do not support the number
+    of ranks. Raises StrettoError if a job is impossible (before anything starts), fails, or gives a wrong
+    result.
     """
     results = []
     for job, events in zip(jobs, run_tasks([job.task() for job in jobs], progress), strict=True):

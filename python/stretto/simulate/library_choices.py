@@ -50,7 +50,7 @@ class LibraryChoice:
     exact: bool
     """Whether the spec sends the same messages; otherwise it is only similar."""
     steps: tuple[Step, ...] = ()
-    """The steps of a node-aware algorithm, which are more exact than the spec; empty for other algorithms."""
+    """The steps of a node-aware algorithm, which are more exact than the spec; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
     elif collective in _WITHOUT_CHOICE:
         text = "default"
     else:
-        # A library has tables by ppn. If there is none for this ppn, it uses the table of the next lower ppn.
+        # A library has tables by ppn. If it has none for this ppn, it uses that of the next lower ppn.
         if (library, collective) == ("intelmpi", "reduce"):
             library = "mvapich2"
         ppn_of_rows = shape.ppn
@@ -274,8 +274,7 @@ def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
 
 
 def _steps(shape: _Shape, algorithm: str, nbytes: int) -> tuple[Step, ...]:
-    """Returns the steps of a two-level allreduce: a reduce or allreduce in the nodes, one among the nodes, and
-    a broadcast."""
+    """Returns the steps of a two-level allreduce: reduce (or allreduce) in the nodes, among them, broadcast."""
     if (shape.collective, algorithm) != ("allreduce", "mvapich2_two_level") or shape.ppn == 1:
         return ()
     among = Step(True, "allreduce", "recursive_doubling")

@@ -64,10 +64,10 @@ def all_cases(
     shapes: Sequence[tuple[int, int]] = SHAPES,
     sizes: tuple[int, ...] = SIZES,
 ) -> list[Case]:
-    """Returns every algorithm with one rank per node, and some also in segments.
+    """Returns cases for every algorithm; for some, also in segments.
 
-    Node-aware algorithms are also taken on nodes of several ranks. Algorithms for the ranks of one node have no
-    case.
+    Algorithms that need nodes of several ranks run on `shapes`, all others with one rank per node.
+    Algorithms for the ranks of one node have no case.
     """
     cases = []
     for algorithm in algorithms():

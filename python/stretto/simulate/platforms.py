@@ -234,7 +234,7 @@ def _read_platform(name: str) -> Platform:
 
 
 def _hosts_of_cluster(cluster: ElementTree.Element, name: str) -> list[str]:
-    """Returns the names of hosts: prefix "n", radical "0-1,7", suffix ".org" give n0.org, n1.org, n7.org."""
+    """Returns hosts' names: prefix "n", radical "0-1,7", suffix ".org" give n0.org, n1.org, n7.org."""
     hosts = []
     for part in cluster.get("radical", "").split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)

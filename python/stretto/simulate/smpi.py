@@ -43,8 +43,8 @@ _SETTINGS = (
 )
 _PRECISIONS = ("1e-7", "1e-9", "1e-6", "1e-8", "1e-5")
 """Precisions of SimGrid's link sharing, tried in this order. Rounding may leave a message without bandwidth
-(mostly more often with SimGrid's default of 1e-5), and then SimGrid gives up. If many messages begin at once
-(an alltoall), its solver may also read beyond its memory."""
+(mostly more often with SimGrid's default of 1e-5), and then SimGrid gives up. If many messages begin at
+once (an alltoall), its solver may also read beyond its memory."""
 _SEGMENTATION_FAULT = 128 + signal.SIGSEGV
 _ENVIRONMENT = {
     # SMPI's algorithms allocate whole messages. With small pages, page faults would take most of the time.

@@ -22,7 +22,9 @@ ObservedCall::ObservedCall(const LibraryCall& call, Form form)
 ObservedCall::~ObservedCall() {
   unwatch(*this);
   if (!session.counts_calls()) return;
-  record_call(call_.traits.collective, call_.traits.bytes, Spec{}, seconds_now() - began_);
+  const double seconds = seconds_now() - began_;
+  record_call(call_.traits.collective, call_.traits.bytes, Spec{}, seconds);
+  if (call_.may_be_tuned) record_untuned_call(call_.traits.collective, call_.traits.bytes, seconds);
 }
 
 bool ObservedCall::try_describe(std::string& text) {

@@ -151,6 +151,19 @@ bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Sp
   return true;
 }
 
+bool may_be_tuned(const Communicator& state, const CallTraits& traits, Form form, const Choice& choice) {
+  if (choice.source != Source::rule || form != Form::blocking || !choice.spec.is_pass_through()) return false;
+  // Tuning measures equal blocks, operations that commute, and communicators like MPI_COMM_WORLD.
+  if (has_private_lengths(traits.collective) || traits.collective == Collective::barrier ||
+      traits.has_unequal_blocks || !traits.commutative) {
+    return false;
+  }
+  const Topology& its = state.topology();
+  const Topology& world = session.topology;
+  return its.ranks() > 1 && its.nodes == world.nodes && its.min_ppn == world.min_ppn &&
+         its.max_ppn == world.max_ppn;
+}
+
 std::string to_string(const Choice& choice) {
   return choice.algorithm_of_library.empty() ? to_string(choice.spec)
                                              : "native(" + choice.algorithm_of_library + ")";

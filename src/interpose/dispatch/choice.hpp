@@ -13,15 +13,16 @@
 
 namespace stretto {
 
-/// The source of a choice. A learned spec, or one that a model expects to be faster, replaces the choice of
-/// the table or of the rule: try_learning() in online.hpp.
+/// The source of a choice. In blocking calls, a learned spec, or one that a model expects to be faster,
+/// replaces the choice of the table or of the rule: try_learning() in online.hpp.
 enum class Source : std::uint8_t {
   library,  // only the MPI library can carry the call out
   forced,   // the user names it
   table,
   model,  // only in a job without an MPI library; in other jobs, the model proposes specs to learn
   rule,
-  none,  // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)
+  learnt,  // duels or races decide, in this job or an earlier one
+  none,    // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)
 };
 
 struct Choice {
@@ -40,6 +41,10 @@ Choice decide(const Communicator& state, const CallTraits& traits, Form form,
 /// Whether nothing may advance a call in the background, so that only the library can carry it out. If a spec
 /// is forced for the call, writes one line about that, once.
 bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Spec>& forced);
+
+/// Whether `stretto tune` could find something for a call that the choice leaves to the library: nothing but
+/// the rule has decided, and the rows of a table would apply to the call.
+bool may_be_tuned(const Communicator& state, const CallTraits& traits, Form form, const Choice& choice);
 
 /// Returns a choice as text; `native(NAME)` if the table means the library's own algorithm of that name.
 std::string to_string(const Choice& choice);

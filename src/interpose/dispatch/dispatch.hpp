@@ -56,8 +56,10 @@ std::optional<int> dispatch(ProgramCall& asked, const CallTraits& traits, const 
   if (spec.is_pass_through()) {
     asked.learning = std::move(learning);
     // Summaries do not count short calls that the library carries out.
-    if (session.observes_all_calls() || (session.counts_calls() && !is_short(*state, traits)))
-      asked.library_call = {traits, state, state->next_sequence()};
+    if (session.observes_all_calls() || (session.counts_calls() && !is_short(*state, traits))) {
+      asked.library_call = {traits, state, state->next_sequence(),
+                            may_be_tuned(*state, traits, asked.form, choice)};
+    }
     return std::nullopt;
   }
   return report_exceptions(comm, [&]() -> std::optional<int> {

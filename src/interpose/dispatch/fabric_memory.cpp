@@ -207,6 +207,19 @@ void note_change() {
   now.own.forget_measured();
 }
 
+bool is_default_best(Collective collective, std::size_t from) {
+  Memory& now = memory();
+  const std::lock_guard lock(now.mutex);
+  read_once(now);
+  CallKind kind = kind_of({.collective = collective, .bytes = from}, session.topology, Form::blocking);
+  const auto is_native = [&](bool in_place) {
+    kind.in_place = in_place;
+    const Decision* decision = now.fabric.find(kind);
+    return decision != nullptr && decision->spec.is_pass_through();
+  };
+  return is_native(false) || is_native(true);
+}
+
 std::string save_decisions() {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);

@@ -35,6 +35,11 @@ void note_measured(const MeasuredNetwork& measured);
 /// Forgets the earlier measurements, because the network has changed.
 void note_change();
 
+/// Whether a duel has found that the MPI default is fastest for blocking calls of so many bytes, a power of
+/// two, and up to twice as many. Asks for communicators of the shape of MPI_COMM_WORLD. To be called on its
+/// rank 0.
+bool is_default_best(Collective collective, std::size_t from);
+
 /// Writes the results of this job to the file. To be called on rank 0 of MPI_COMM_WORLD. Returns an empty
 /// line, or one with the reason why it cannot write.
 std::string save_decisions();

@@ -218,20 +218,24 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
   const NewKind fresh{.state = *state, .traits = traits, .choice = choice, .comm = comm};
   if (session.settings.online == Online::freeze) {
     const Decision* known = choice.source == Source::table ? nullptr : fresh.decision();
-    if (known != nullptr) choice.spec = known->spec;
+    if (known != nullptr) choice = {.spec = known->spec, .source = Source::learnt};
     return nullptr;
   }
   const CallTraits shortest = shortest_of(traits);
   KindLearner* kind = state->learners().find(shortest);
   if (kind == nullptr) {
-    if (is_too_early(*state, traits, choice.spec) && fresh.decision() == nullptr) return nullptr;
+    if (is_too_early(*state, traits, choice.spec) && fresh.decision() == nullptr) {
+      choice.source = Source::learnt;  // from the next calls on
+      return nullptr;
+    }
     kind = state->learners().add(shortest, [&] { return make_learner(fresh); });
   }
   if (kind == nullptr) {
-    choice.spec = state->learners().decided_for_another_root(shortest);
+    choice = {.spec = state->learners().decided_for_another_root(shortest), .source = Source::learnt};
     return nullptr;
   }
   agree_if_due(*kind, *state, traits, choice, comm);
+  choice.source = Source::learnt;
   Learner& learner = kind->learner;
   const Spec* other = learner.begin(traits.bytes);
   if (other == nullptr && kind->known) other = &*kind->known;

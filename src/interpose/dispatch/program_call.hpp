@@ -71,6 +71,8 @@ struct LibraryCall {
   CallTraits traits;
   std::shared_ptr<Communicator> state;
   std::uint64_t sequence = 0;
+  /// Whether a tuning might find something faster: nothing but the built-in rule has decided.
+  bool may_be_tuned = false;
 };
 
 struct ProgramCall {

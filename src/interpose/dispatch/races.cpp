@@ -56,6 +56,7 @@ std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator
   if (may_race(*state, traits, choice)) {
     race = &state->learners().short_race(traits);
     agree_if_due(*race, *state, traits, spec, comm);
+    choice.source = Source::learnt;
   }
   // The handle of a program's operation may be that of another one later.
   const bool may_repeat = asked.key && !is_program_operation(asked.key->op) &&

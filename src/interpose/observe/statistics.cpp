@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "interpose/session/session.hpp"
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"
+#include "text/size.hpp"
 #include "threads/clock.hpp"
 #include "threads/immortal.hpp"
 
@@ -33,6 +35,8 @@ struct Count {
 /// the number of bytes.
 constexpr std::size_t classes = 65;
 std::array<std::array<CallCounter, classes>, collectives.size()> native_counts;
+/// Those of them that only the built-in rule has decided.
+std::array<std::array<CallCounter, classes>, collectives.size()> untuned_counts;
 
 using SizeClass = std::pair<Collective, std::size_t>;
 using BySpec = std::list<std::pair<Spec, CallCounter>>;
@@ -82,6 +86,38 @@ std::vector<Row> all_rows() {
   return rows;
 }
 
+/// Sizes of calls of one collective, and the time that went to them.
+struct SizeRange {
+  std::size_t least = 0;
+  std::size_t most = 0;
+  double seconds = 0;
+};
+
+/// Returns the sizes of a collective that a tuning might make faster: from the least to the greatest size
+/// class that takes a tenth or more of what the longest one takes. Without seconds if all classes together
+/// take less than `least_seconds`.
+SizeRange find_untuned(Collective collective, double least_seconds, const IsDefaultBest& is_default_best) {
+  constexpr double least_part = 0.1;
+  std::array<double, classes> seconds{};
+  const auto& counts = untuned_counts[static_cast<std::size_t>(collective)];
+  std::ranges::transform(counts, seconds.begin(),
+                         [](const CallCounter& counter) { return read(counter).seconds; });
+  const auto sum = [](auto first, auto last) { return std::accumulate(first, last, 0.0); };
+  if (sum(seconds.begin(), seconds.end()) < least_seconds) return {};
+  seconds[0] = 0;  // nothing is chosen for calls without bytes
+  for (std::size_t i = 1; i < classes; ++i) {
+    if (seconds[i] > 0 && is_default_best(collective, std::size_t{1} << (i - 1))) seconds[i] = 0;
+  }
+  const double longest = *std::ranges::max_element(seconds);
+  if (longest <= 0) return {};
+  const auto matters = [&](double one) { return one >= least_part * longest; };
+  const auto first = std::ranges::find_if(seconds, matters);
+  const auto end = std::find_if(seconds.rbegin(), seconds.rend(), matters).base();
+  return {.least = std::size_t{1} << (first - seconds.begin() - 1),
+          .most = std::size_t{1} << (end - seconds.begin() - 1),
+          .seconds = sum(first, end)};
+}
+
 std::string three_digits(double seconds) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), seconds < 1000 ? "%.3g" : "%.0f", seconds);
@@ -108,6 +144,11 @@ CallCounter& counter_of(Collective collective, std::size_t bytes, const Spec& sp
   }
   return specs.emplace_back(std::piecewise_construct, std::forward_as_tuple(spec), std::forward_as_tuple())
       .second;
+}
+
+void record_untuned_call(Collective collective, std::size_t bytes, double seconds) {
+  untuned_counts[static_cast<std::size_t>(collective)][static_cast<std::size_t>(std::bit_width(bytes))].add(
+      bytes, seconds);
 }
 
 void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds) {
@@ -176,6 +217,27 @@ std::string summary_text() {
   }
   if (specs.size() > most_named) text += " and " + std::to_string(specs.size() - most_named) + " more";
   return text;
+}
+
+std::string advice_text(const IsDefaultBest& is_default_best) {
+  constexpr double least_seconds = 1;  // of all collectives
+  constexpr double least_share = 0.5;  // of these seconds
+  const Settings& settings = session.settings;
+  // The first makes ranks wait for each other, and the second keeps every table away.
+  if (settings.check || settings.table_file == "none") return {};
+  double all = 0;
+  for (const Row& row : all_rows()) all += row.count.seconds;
+  if (all < least_seconds) return {};
+  for (const Collective collective : collectives) {
+    const SizeRange untuned = find_untuned(collective, least_share * all, is_default_best);
+    if (untuned.seconds < least_share * all) continue;
+    const std::string name(name_of(collective));
+    return "most of this time went to " + name +
+           " by the MPI default, with sizes that no tuning table covers: stretto tune --collectives " + name +
+           " --sizes " + size_text(untuned.least) + ".." + size_text(untuned.most) +
+           " -- LAUNCHER measures what is faster";
+  }
+  return {};
 }
 
 std::string write_statistics(const std::string& file) {

@@ -130,7 +130,10 @@ void end_session() {
     const std::string error = write_statistics(session.settings.statistics_file);
     if (!error.empty()) complain(error);
   }
-  if (session.settings.summary != Summary::none && session.world_rank == 0) complain(summary_text());
+  if (session.settings.summary != Summary::none && session.world_rank == 0) {
+    complain(summary_text());
+    if (const std::string advice = advice_text(is_default_best); !advice.empty()) complain(advice);
+  }
   free_requests();
   free_left_handles();
   free_all_communicators();

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
@@ -20,15 +20,23 @@ if TYPE_CHECKING:
     from tests.python.conftest import MeasuringProgram
 
 
+START = {
+    "event": "start", "collective": "allreduce", "root": 0, "library": "Open MPI v4.1.4", "ranks": 8,
+    "nodes": 8, "ppn": [1] * 8, "type": "float", "stretto": "0.1.0",
+}  # fmt: skip
+RING = {
+    "event": "result", "bytes": 16 << 20, "in_place": False, "spec": "ring", "chosen": "ring", "inner": 1,
+    "seconds": [1.0] * 6, "correct": True,
+}  # fmt: skip
+
+
 def series(spec: str, seconds: float, spread: float = 0.01, size: int = 1024) -> Series:
     samples = [seconds * (1 + spread * (one - 3) / 3) for one in range(7)]
     return Series(size, False, spec, spec, 1, samples, True)
 
 
-def run_of(*some: Series, **other: Any) -> Run:
-    return Run(
-        library="Open MPI v4.1.4", ranks=8, nodes=8, ppn=[1] * 8, type="float", series=list(some), **other
-    )
+def run_of(*some: Series) -> Run:
+    return Run(library="Open MPI v4.1.4", ranks=8, nodes=8, ppn=[1] * 8, type="float", series=list(some))
 
 
 def change(before: Series, now: Series) -> Change:
@@ -53,7 +61,8 @@ def test_cases_pair_up() -> None:
     before = run_of(series("ring", 1.0), series("swing", 1.0), series("ring", 1.0, size=2048))
     now = run_of(series("ring", 2.0), series("native", 1.0), series("ring", 1.0, size=4096))
     (only,) = find_changes(before, now)
-    assert (only.series.spec, only.ratio) == ("ring", pytest.approx(2.0))
+    assert only.series.spec == "ring"
+    assert only.ratio == pytest.approx(2.0)
     with pytest.raises(StrettoError, match=r"slower than before: ring at 1 KiB \(2.00 times\)") as caught:
         complain_of_slower([only], 0.05)
     assert caught.value.status == 1
@@ -64,7 +73,7 @@ def test_other_jobs_are_refused() -> None:
     other = run_of(series("ring", 1.0))
     other.ranks = 4
     with pytest.raises(
-        StrettoError, match="the job differs: 4 ranks on 8 nodes before, 8 ranks on 8 nodes now"
+        StrettoError, match="the job differs: 4 ranks on 8 nodes before, 8"
     ):
         find_changes(other, now)
     with pytest.raises(StrettoError, match="no size and spec in common"):
@@ -79,7 +88,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_compares_with_its_own_file(program: MeasuringProgram, tmp_path: Path) -> None:
-    del program
+    program.let_print(START, RING, {"event": "end"})
     file = tmp_path / "before.json"
     words = ["bench", "allreduce", "--specs", "ring", "--sizes", "16MiB", "--mpi", "openmpi"]
     first = CliRunner().invoke(app, [*words, "-o", str(file), "--", "env"])

@@ -140,8 +140,37 @@ EXAMPLES: dict[str, list[Example]] = {
             lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
         ),
         Example("doctor --json", "stretto-doctor", "choice", lambda row: [row["what"], row["detail"]]),
+        Example(
+            "doctor --json -- sh", "stretto-doctor-program", "findings",
+            lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
+        ),
+        Example(
+            "doctor --json -- mpirun.mpich -np 1", "stretto-doctor-program", "nodes/findings",
+            lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
+        ),
         Example("doctor --lines slurm --json", "stretto-lines", "groups", lambda row: [row["use"]]),
         Example("doctor --lines containers --json", "stretto-lines", "groups/lines", lambda row: [str(row)]),
+    ],
+    "stretto fabric list": [
+        Example(
+            "fabric list --json", "stretto-fabrics", "fabrics",
+            lambda row: [
+                Path(row["file"]).stem, row["mpi"], row["hosts"], row["measured"]["when"],
+                format_seconds(row["measured"]["latency"]), format_bandwidth(row["measured"]["bandwidth"]),
+                str(row["decisions"]),
+            ],
+            "fabric_file",
+        )
+    ],
+    "stretto fabric show": [
+        Example(
+            "fabric show --json", "stretto-known-network", "decisions",
+            lambda row: [
+                row["call"], str(row["nodes"]), str(row["ppn"]), format_bytes(row["bytes_from"]), row["spec"],
+                three_digits(row["gain"]), format_seconds(row["seconds"]), row["when"],
+            ],
+            "fabric_file",
+        )
     ],
     "stretto predict": [
         Example(
@@ -359,6 +388,18 @@ def running_job(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
     found = [Job(2, 1, "Open MPI 4.1.4", 1e9, "./solver", here)]
     monkeypatch.setattr(top, "look_once", lambda *_: found)
+
+
+@pytest.fixture
+def fabric_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that docs/formats.md shows."""
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    text = page.split("\n## A fabric\n")[1].split("```json\n")[1].split("```")[0]
+    file = tmp_path / "fabrics" / "openmpi-1.json"
+    file.parent.mkdir()
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("STRETTO_CACHE", str(tmp_path))
+    monkeypatch.delenv("STRETTO_FABRIC", raising=False)
 
 
 @pytest.fixture

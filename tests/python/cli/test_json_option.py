@@ -31,11 +31,13 @@ from .reachable import (
 PLAIN = {
     "stretto config": "words for a compiler's command line",
     "stretto export": "lines for a shell, which reads them",
+    "stretto fabric forget": "what was done",
     "stretto lab down": "what was done",
     "stretto lab set": "what was done",
     "stretto lab up": "what was done",
     "stretto lib": "one path",
     "stretto man": "troff",
+    "stretto run": "what would be started, for a shell",
     "stretto report": "the names of the files that were written",
 }
 

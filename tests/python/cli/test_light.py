@@ -30,7 +30,7 @@ importlib.util.find_spec = lambda name, *more: None if name in missing else find
 """
 
 COMPLETE = ["run", "exec", "lib", "config", "doctor", "man", "lab", "bench", "trace", "train", "algorithms"]
-COMPLETE += ["verify", "show", "advise", "tune", "export", "explain", "simulate", "top"]
+COMPLETE += ["verify", "show", "advise", "tune", "export", "explain", "fabric", "simulate", "top"]
 INCOMPLETE = {
     "profile": "Pydantic",
     "study": "Matplotlib and Pydantic",
@@ -114,7 +114,13 @@ def test_an_option_that_needs_tools(words: list[str], what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--version"], ["run", "--spec", "ring", "--", "true"], ["exec", "--", "true"]]
+    "words",
+    [
+        ["--version"],
+        ["run", "--spec", "ring", "--", "true"],
+        ["run", "--dry-run", "--", "true"],
+        ["exec", "--", "true"],
+    ],
 )
 def test_what_every_job_pays_for_loads_little(words: list[str]) -> None:
     """No room but its own, nothing of the tools, and none of what only shows help and tables."""

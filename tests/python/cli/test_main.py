@@ -120,10 +120,11 @@ def test_the_help_says_what_labs_can_be_called(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "given"),
     [
-        ([], {"specs": (), "stats": None, "strict": False, "summary": None, "mpi_name": None}),
+        ([], {"specs": (), "stats": None, "strict": False, "summary": None, "mpi_name": None, "dry": False}),
         (["--spec", "ring", "--spec=bcast/chain"], {"specs": ["ring", "bcast/chain"]}),
         (["--stats", "a=b.json", "--strict"], {"stats": Path("a=b.json"), "strict": True}),
         (["--summary", "--no-summary", "--mpi", "mpich"], {"summary": False, "mpi_name": "mpich"}),
+        (["--dry-run"], {"dry": True}),
     ],
 )
 def test_the_options_of_run(

@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stretto import _core
-from stretto.doctor import checks
+from stretto.doctor import checks, node
 from stretto.doctor.checks import Finding, Verdict
 from stretto.doctor.report import examine_all, print_report
 from stretto.launch import mpi
@@ -35,19 +36,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_good_library(folder: Path) -> None:
     compiled(folder)
-    finding = checks.check_library()
+    finding = checks.check_library(paths.find_library())
     assert finding == Finding(Verdict.GOOD, "libstretto.so", f"{folder}/libstretto.so; serves openmpi abi")
 
 
 def test_a_library_that_is_missing(folder: Path) -> None:
-    finding = checks.check_library()
+    finding = checks.check_library(paths.find_library())
     assert finding.verdict is Verdict.BAD
     assert str(folder) in finding.detail
 
 
 def test_a_library_that_cannot_be_loaded(folder: Path) -> None:
     (folder / "libstretto.so").write_text("nothing")
-    finding = checks.check_library()
+    finding = checks.check_library(paths.find_library())
     assert finding.verdict is Verdict.BAD
     assert "cannot be preloaded" in finding.detail
 
@@ -56,7 +57,7 @@ def test_a_library_that_brings_an_mpi(folder: Path) -> None:
     launcher = mpi.identify("mpirun.openmpi")
     assert launcher is not None
     compiled(folder, str(mpi.find_libmpi(launcher)))
-    finding = checks.check_library()
+    finding = checks.check_library(paths.find_library())
     assert finding.verdict is Verdict.BAD
     assert "brings libmpi.so.40" in finding.detail
 
@@ -191,6 +192,57 @@ def test_the_lab_of_a_user_who_is_not_root(monkeypatch: pytest.MonkeyPatch) -> N
 def test_caches(groups: list[list[int]], detail: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_core, "cache_groups", lambda: groups)
     assert list(checks.check_caches()) == [Finding(Verdict.GOOD, "processors", detail)]
+
+
+def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 96)
+    finding = node.check_processor()
+    assert finding.verdict is Verdict.GOOD
+    assert finding.detail.endswith(", 96 cores")
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict", "detail"),
+    [
+        (resource.RLIM_INFINITY, Verdict.GOOD, "unlimited"),
+        (65536, Verdict.ABSENT, "64 KiB; networks with RDMA want it unlimited (ulimit -l)"),
+        (0, Verdict.ABSENT, "0 B; networks with RDMA want it unlimited (ulimit -l)"),
+    ],
+)
+def test_locked_memory(limit: int, verdict: Verdict, detail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (limit, limit))
+    assert node.check_locked_memory() == Finding(verdict, "locked memory", detail)
+
+
+def test_the_folder_of_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert node.check_shared_folder().what == "/dev/shm"
+    for blocks, verdict, detail in (
+        (1 << 20, Verdict.GOOD, "4 GiB"),
+        (1 << 14, Verdict.ABSENT, "64 MiB, which may be too little for the MPI library"),
+    ):
+        found = SimpleNamespace(f_frsize=4096, f_blocks=blocks)
+        monkeypatch.setattr(os, "statvfs", lambda _path, found=found: found)
+        assert node.check_shared_folder() == Finding(verdict, "/dev/shm", detail)
+    monkeypatch.undo()
+    monkeypatch.setattr(node, "_SHARED", Path("/nowhere/shm"))
+    assert node.check_shared_folder().detail.startswith("No such file or directory; the MPI library may need")
+
+
+def fabric_files(**environment: str) -> Finding:
+    (finding,) = node.check_fabric_folder(environment)
+    return finding
+
+
+def test_the_folder_of_fabric_files(tmp_path: Path) -> None:
+    good = fabric_files(HOME=str(tmp_path))
+    assert good == Finding(Verdict.GOOD, "fabric files", f"kept in {tmp_path}/.cache/stretto/fabrics")
+    assert list(tmp_path.iterdir()) == []
+    assert fabric_files(STRETTO_FABRIC=f"{tmp_path}/a.json").detail == f"kept in {tmp_path}"
+    lost = fabric_files(XDG_CACHE_HOME="/proc/none")
+    assert lost.verdict is Verdict.ABSENT
+    assert lost.detail.startswith("/proc/none/stretto/fabrics cannot be written to; what jobs find out")
+    assert fabric_files(STRETTO_FABRIC="none").verdict is Verdict.ABSENT
+    assert fabric_files(HOME="/nonexistent").detail.startswith("no place for them: set HOME")
 
 
 def shared_memory(setting: str = "") -> Finding:

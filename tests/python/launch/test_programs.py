@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.launch.command_lines import find_programs
+from stretto.launch.command_lines import find_programs, replace_programs
 from stretto.launch.run import find_rank_programs
 from stretto.support.paths import find_command
 
@@ -38,6 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("-np 2 -wdir /tmp sh -c true", "sh"),
         ("-x A=./solver -np 2 env B=1 nice -n 3 ./solver", "./solver"),
         ("-np 2 ./solver : -np 1 node", "./solver node"),
+        ("--mca plm_rsh_agent ./solver -np 2 node", "node"),
+        ("-genv TOOL ./solver -launcher-exec ./solver -np 2 node", "node"),
         ("-np 2 ./nosuch", ""),
         ("", ""),
         (":", ""),
@@ -45,6 +47,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_the_programs_of_a_launcher(line: str, expected: str) -> None:
     assert find_programs(line.split(), os.environ) == expected.split()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("-np 4 ./solver a b", "-np 4 check it"),
+        ("-np 4 --hostfile hosts", "-np 4 --hostfile hosts check it"),
+        ("--mca plm_rsh_agent ./solver -H n0,n1", "--mca plm_rsh_agent ./solver -H n0,n1 check it"),
+        ("-np 1 nice ./solver a : -np 2 node b", "-np 1 check it : -np 2 check it"),
+        ("", "check it"),
+    ],
+)
+def test_another_program_in_their_place(line: str, expected: str) -> None:
+    assert replace_programs(line.split(), ["check", "it"], os.environ) == expected.split()
 
 
 @pytest.mark.usefixtures("folder")

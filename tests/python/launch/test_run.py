@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from stretto.support.errors import StrettoError
 
 VARIABLES = {"LD_PRELOAD": "/lib/libstretto.so", "STRETTO_ALLREDUCE": "ring:segments=4"}
 OPENMPI = ["-x", "LD_PRELOAD=/lib/libstretto.so", "-x", "STRETTO_ALLREDUCE=ring:segments=4"]
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 HYDRA = ["-genv", "LD_PRELOAD", "/lib/libstretto.so", "-genv", "STRETTO_ALLREDUCE", "ring:segments=4"]
 
 
@@ -202,11 +204,10 @@ def libraries(tmp_path: Path) -> Path:
 def stretto_run(
     libraries: Path, *arguments: str, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    names = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.run(
         [sys.executable, "-m", "stretto", "run", *arguments],
-        env={**inherited, **names, "STRETTO_LIB_DIR": str(libraries), **(environment or {})},
+        env={**inherited, **AS_ROOT, "STRETTO_LIB_DIR": str(libraries), **(environment or {})},
         capture_output=True,
         text=True,
         timeout=60,
@@ -277,6 +278,55 @@ def test_gloo_is_replaced_in_ranks_of_an_mpi_launcher(launcher: str, libraries: 
     show = ["sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_REPLACE"]
     done = stretto_run(libraries, "--replace", "gloo", "--", launcher, "-np", "1", *show)
     assert f"preload={libraries}/libstretto.so gloo\n" in done.stdout
+
+
+@open_mpi_and_mpich
+def test_a_dry_run_prints_what_would_be_started(launcher: str, libraries: Path, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    line = [launcher, "-np", "1", "touch", str(started), "a b"]
+    options = ["--dry-run", "--spec", "ring:segments=4", "--summary"]
+    done = stretto_run(libraries, *options, "--", *line, environment={"STRETTO_CHECK": "1"})
+    assert (done.returncode, done.stderr) == (0, "")
+    *variables, command = done.stdout.splitlines()
+    given = dict(one.split("=", 1) for one in variables)
+    assert (
+        given.items()
+        >= {
+            "LD_PRELOAD": f"{libraries}/libstretto.so",
+            "STRETTO_ALLREDUCE": "ring:segments=4",
+            "STRETTO_CHECK": "1",
+            "STRETTO_SUMMARY": "1",
+        }.items()
+    )
+    words = shlex.split(command)
+    flavor = Flavor.OPENMPI4 if "openmpi" in launcher else Flavor.MPICH4
+    assert words == [launcher, *run.rank_options(flavor, given), *line[1:]]
+    assert not started.exists()
+    # What it prints is what is started.
+    again = subprocess.run(
+        command, shell=True, cwd=tmp_path, env=os.environ | AS_ROOT, capture_output=True, text=True
+    )
+    assert again.returncode == 0, again.stderr
+    assert started.exists()
+
+
+def test_a_dry_run_of_torchrun(libraries: Path, tmp_path: Path) -> None:
+    torchrun = tmp_path / "torchrun"
+    torchrun.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    torchrun.chmod(0o755)
+    done = stretto_run(libraries, "--dry-run", "--replace", "gloo", "--", str(torchrun), "train.py", "a b")
+    assert (done.returncode, done.stderr) == (0, "")
+    *variables, command = done.stdout.splitlines()
+    assert "STRETTO_REPLACE=gloo" in variables
+    assert not any(one.startswith("LD_PRELOAD") for one in variables)
+    assert command == " ".join(["env", *variables, str(torchrun), "train.py", "'a b'"])
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_dry_run_complains_as_a_run_does(libraries: Path) -> None:
+    done = stretto_run(libraries, "--dry-run", "--", "nosuch")
+    assert "nosuch is not in PATH" in one_line(done)
+    assert done.stdout == ""
 
 
 def test_an_unknown_launcher_may_start_ranks_of_any_mpi(libraries: Path, tmp_path: Path) -> None:
