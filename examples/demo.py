@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows in some minutes what Stretto is for: an allreduce and a training, by the MPI default and by Stretto.
+"""Shows in a few minutes what Stretto is for: an allreduce and a training, by the MPI default and by Stretto.
 
-Runs on an emulated cluster if one can be made (which takes root), else on ranks of this machine, where no
-network limits. Every command is printed as a user would type it.
+Runs on an emulated cluster if one can be made (which takes root), else on ranks of this machine, without
+a network. Every command is printed as a user would type it.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def on_this_machine(install: Install, results: Path, steps: int | None) -> Rows:
 
 
 def demo(install: Install, results: Path, steps: int | None) -> None:
-    """Run everything and print the summary. `steps`: of a training; None for the first part alone."""
+    """Run everything and print the summary. `steps`: those of a training; None for the first part alone."""
     results.mkdir(parents=True, exist_ok=True)
     run = on_lab
     try:

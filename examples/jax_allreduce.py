@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A step of data-parallel training in JAX: mpi4jax sums gradients over the ranks, inside of jit.
 
-The program does not know of Stretto:
+The program does not know about Stretto:
 
     mpirun -np 2 python examples/jax_allreduce.py
     stretto run --stats calls.json -- mpirun -np 2 python examples/jax_allreduce.py

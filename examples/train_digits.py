@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small network on scikit-learn's digits, data-parallel: each rank takes a part of every batch.
 
-The program does not know of Stretto:
+The program does not know about Stretto:
 
     mpirun -np 2 python examples/train_digits.py
     stretto run -- mpirun -np 2 python examples/train_digits.py
@@ -121,7 +121,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="a file for the figures")
     options = parser.parse_args()
 
-    # A communicator of its own, as in Horovod. One thread a rank, since the ranks share the cores.
+    # The training has a communicator of its own, as in Horovod. Each rank has one thread, since ranks share
+    # the cores.
     with threadpool_limits(1):
         result = train(MPI.COMM_WORLD.Dup(), options.steps, options.batch, options.width, options.seed)
     if MPI.COMM_WORLD.rank == 0:

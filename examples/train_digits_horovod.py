@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small Keras network on scikit-learn's digits, data-parallel by Horovod.
 
-The program does not know of Stretto:
+The program does not know about Stretto:
 
     mpirun -np 2 python examples/train_digits_horovod.py
     stretto run -- mpirun -np 2 python examples/train_digits_horovod.py

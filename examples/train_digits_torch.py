@@ -22,7 +22,7 @@ import torch
 
 
 def train(steps: int, batch: int, width: int, seed: int) -> tuple[float, float]:
-    """Return images a second of all ranks, and the part of the test images that is recognized."""
+    """Return the images per second of all ranks, and the part of the test images that is recognized."""
     rank, size = dist.get_rank(), dist.get_world_size()
     digits = load_digits()
     parts = train_test_split(digits.data / 16, digits.target, test_size=0.2, random_state=seed)

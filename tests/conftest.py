@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all tests, and sample files of every kind that Stretto writes."""
+"""Settings for all tests, and sample files of every kind that Stretto writes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from stretto.study.file import Study, StudyRun, study_text
 from stretto.study.guidelines import check, mockups
 from stretto.study.guidelines_file import Guidelines, LibraryChecks, guidelines_text
 
-# A shell that runs the tests in the background has them ignore interrupts. Programs that they start would
-# inherit that, and tests that interrupt them would wait in vain.
+# A shell that runs the tests in the background makes them ignore interrupts. Programs that they start would
+# inherit that, and tests that interrupt these programs would wait without end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # On a busy machine an example may take any time.
@@ -29,7 +29,7 @@ settings.load_profile("stretto")
 
 ALLREDUCE = COLLECTIVES["allreduce"]
 SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
-# Seconds of a message, in units of what the MPI default takes for it.
+# The time of a message by each spec, as a multiple of the MPI default's time.
 TIMES = {
     "native": 1.0,
     "auto": 0.5,
@@ -43,7 +43,7 @@ JITTER = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.005)
 
 
 def sample_run(library: str, speed: float = 1.0) -> Run:
-    """Eight nodes of one rank, an allreduce by each way at each size."""
+    """A run on eight nodes of one rank, with an allreduce by each spec at each size."""
     series = [
         Series(
             size,
@@ -61,7 +61,7 @@ def sample_run(library: str, speed: float = 1.0) -> Run:
 
 
 def sample_checks(library: str) -> LibraryChecks:
-    """The library breaks one rule, Stretto none."""
+    """Checks in which the library violates one guideline, and Stretto none."""
     series = []
     for spec in ("native", "auto"):
         for mockup in ["", *mockups("allreduce")]:
@@ -258,7 +258,7 @@ TRACE: dict[str, Any] = {
 
 @pytest.fixture(autouse=True, scope="session")
 def no_table_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A tuning table at its default place would change what the library chooses."""
+    """Disables the tuning table at the default place, which would change the choices."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
@@ -266,7 +266,7 @@ def no_table_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(autouse=True, scope="session")
 def no_memory_of_this_network() -> Iterator[None]:
-    """What one job finds out about the network would change what the next one chooses."""
+    """Disables the file of the network, by which one job would change the choices of the next."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRETTO_FABRIC", "none")
         yield
@@ -274,7 +274,7 @@ def no_memory_of_this_network() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def ranks_that_wait_yield(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Ranks that wait give their core to others, on either MPI, whatever starts them."""
+    """Makes waiting ranks give their core to others, with either MPI, whatever starts them."""
     source = Path(__file__).with_name("yield_when_idle.c")
     library = tmp_path_factory.mktemp("yield") / "yield_when_idle.so"
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"], check=True)
@@ -286,7 +286,7 @@ def ranks_that_wait_yield(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file of each kind; of a study, and of its guidelines, for two libraries."""
+    """A folder with a file of each kind. The study and the guidelines are of two libraries."""
     folder = tmp_path_factory.mktemp("samples")
     bound = LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8)
     runs = [

@@ -11,7 +11,7 @@
 
 namespace stretto::test {
 
-/// Memory of the first device, by functions that every CUDA driver has: that of a GPU, and the stand-in
+/// Memory of the first device, by functions that every CUDA driver has: the driver of a GPU, and the stand-in
 /// (tests/interpose/cuda_stand_in.cpp). An error ends the program.
 class DeviceMemory {
  public:
@@ -38,7 +38,7 @@ class DeviceMemory {
     const Current current(*this);
     call<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2", host, address_, bytes_);
   }
-  /// Pins as many bytes of host memory, so that copies from and to there are fast.
+  /// Pins host memory of this size, so that copies from and to it are fast.
   void pin(void* host) const {
     const Current current(*this);
     call<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2", host, bytes_, 0U);

@@ -12,7 +12,7 @@ from typer.main import get_command
 from stretto.cli.main import app
 from stretto.cli.program import commands_of
 
-# Any, since Typer's classes of commands and parameters are its own or click's, depending on its version.
+# Commands and parameters are Any, since their classes are Typer's or click's, depending on Typer's version.
 
 
 def command_page() -> str:

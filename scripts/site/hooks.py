@@ -61,7 +61,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Write the search index as a script, since pages that were opened as files may load only scripts.
+    """Write the search index as a script, since pages that are opened as files may load only scripts.
 
     Hooks run after plugins, so the index exists. The theme looks for this name. (Its offline plugin writes
     the script, too, but loads frame-worker.js's counterpart from another machine.)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of all lines with which a command ends in an error, as the sources have them."""
+"""Makes the page of all lines with which a command ends in an error, from the sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ in a job.
 
 
 def message_page() -> str:
-    """As Markdown."""
+    """Return the page as Markdown."""
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(PACKAGE.rglob("*.py"))}
     errors = _errors(trees.values())
     rooms: dict[str, set[str]] = defaultdict(set)
@@ -33,7 +33,7 @@ def message_page() -> str:
 
 
 def _errors(trees: Iterable[ast.Module]) -> set[str]:
-    """The names of StrettoError and of all classes made of it."""
+    """Return the names of StrettoError and of all its subclasses."""
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for tree in trees
@@ -55,7 +55,7 @@ def _messages(tree: ast.Module, errors: set[str]) -> Iterator[str]:
 
 
 def _text(node: ast.expr) -> str:
-    """What an expression becomes, with … for what varies."""
+    """Return the text of an expression, with … for the parts that vary."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):

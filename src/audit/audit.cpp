@@ -138,8 +138,8 @@ void tell_of_removed_preload() {
   write_error("stretto: ");
   write_error(process.program());
   write_error(
-      " runs without Stretto: LD_PRELOAD was changed before it was started; write stretto exec behind "
-      "what changes it\n");
+      " runs without Stretto: LD_PRELOAD was changed before it was started; put stretto exec after "
+      "the command that changes it\n");
 }
 
 /// Returns the function that an object gets in place of the one that was found in another object; 0: it gets

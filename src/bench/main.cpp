@@ -144,7 +144,7 @@ extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char*
     if (wrong) std::rethrow_exception(wrong);
     if (provided < wanted) {
       throw std::invalid_argument(
-          "--forms: this MPI library does not give MPI_THREAD_MULTIPLE, so it handles non-blocking calls "
+          "--forms: this MPI library does not provide MPI_THREAD_MULTIPLE, so it handles non-blocking calls "
           "itself");
     }
     Job job;

@@ -39,11 +39,11 @@ Collective collective_named(const std::string& name) {
 Recipe recipe_spelled(const std::string& collective, const std::string& text) {
   const Spec spec = parse_spec(collective_named(collective), text);
   if (spec.is_native()) {
-    throw std::invalid_argument("native is the MPI library's own: it has no schedule here");
+    throw std::invalid_argument("native is the MPI default: Stretto has no schedule for it");
   }
   if (spec.pipelining != Pipelining{}) {
-    throw std::invalid_argument("spec \"" + text + "\": every segment has the schedule of " +
-                                to_string(spec.recipe) + "; give that");
+    throw std::invalid_argument("spec \"" + text + "\": all segments have the same schedule; give " +
+                                to_string(spec.recipe));
   }
   return spec.recipe;
 }

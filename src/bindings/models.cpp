@@ -79,7 +79,7 @@ struct BoundPredictor {
                                    const std::string& staging) const {
     const Spec parsed = parse_spec(collective, spec);
     if (parsed.recipe != recipe) {
-      throw std::invalid_argument("spec \"" + spec + "\": this predicts " + to_string(recipe));
+      throw std::invalid_argument("spec \"" + spec + "\": this predictor is for " + to_string(recipe));
     }
     const bool uncut = recipe.algorithm->stays_whole();
     return {.collective = collective,

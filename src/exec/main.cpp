@@ -35,31 +35,31 @@ constexpr int not_found = 127;
 constexpr const char* help =
     "Usage: stretto exec [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "\n"
-    "Become an MPI program with Stretto under it. It stands behind a launcher, which starts it once a rank:\n"
+    "Run one rank of a program with Stretto under it. A launcher starts it once a rank:\n"
     "\n"
     "  srun -n 8 stretto exec ./solver\n"
     "  mpirun -np 8 stretto exec python train.py\n"
     "\n"
     "Options:\n"
-    "  --check             Start nothing; print whether Stretto can be under the program.\n"
-    "  --spec SPEC         The spec of allreduce, as ring:segments=4, or of another: bcast/chain.\n"
+    "  --check             Start nothing; print whether Stretto can be preloaded into the program.\n"
+    "  --spec SPEC         The spec of allreduce, such as ring:segments=4, or of another: bcast/chain.\n"
     "  --replace BACKEND   Take the place of this backend of torch.distributed: gloo.\n"
     "  --stats FILE        Write what was called into this JSON file.\n"
     "  --strict            Fail if a setting cannot be followed.\n"
     "  --summary           Print one line at the end.\n"
-    "  --set NAME=VALUE    Set a variable of Stretto, as STRETTO_TABLE=table.json.\n"
+    "  --set NAME=VALUE    Set a variable of Stretto, such as STRETTO_TABLE=table.json.\n"
     "  -h, --help          Print this.\n"
     "\n"
-    "Exit status: the program's; 2 wrong options; 126 it cannot be started; 127 it is not there; of "
-    "--check,\n"
-    "0 if Stretto can, 1 if not.\n";
+    "Exit status: the program's; 2 wrong options; 126 it cannot be started; 127 it is not there. With "
+    "--check:\n"
+    "0 if Stretto can be preloaded, 1 if not.\n";
 
 void say(const std::string& line) {
   std::fprintf(stderr, "stretto: %s\n", line.c_str());
 }
 
 int refuse(const std::string& line) {
-  say("exec: " + line + "; write: stretto exec ./program");
+  say("exec: " + line + "; use: stretto exec ./program");
   return usage_error;
 }
 
@@ -100,7 +100,8 @@ std::string force(const std::string& text, std::set<Collective>& forced) {
   if (!collective) {
     return "--spec " + text + ": there is no such collective" + known_names_text(name, collective_names);
   }
-  if (!forced.insert(*collective).second) return "--spec " + text + ": there is one for " + name + " already";
+  if (!forced.insert(*collective).second)
+    return "--spec " + text + ": a spec for " + name + " is given already";
   if (spec != "auto") {
     try {
       parse_spec(*collective, spec);
@@ -135,8 +136,9 @@ std::string find_reason(const Target& target) {
   std::string obstacle = find_obstacle(target);
   if (!obstacle.empty()) return obstacle;
   if (find_library().empty())
-    return "libstretto.so is not there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
-  return has_mpi_inside(target.binary) ? "an MPI library is linked into it; link it with a shared one" : "";
+    return "libstretto.so was not found; install Stretto again, or set STRETTO_LIB_DIR to its folder";
+  return has_mpi_inside(target.binary) ? "an MPI library is linked into it; link it with the shared library"
+                                       : "";
 }
 
 /// Puts Stretto under the program that is started next, if that is possible.
@@ -157,7 +159,7 @@ void preload(const Target& target) {
 int check(const char* name) {
   const Target target = find_target(name);
   const std::string reason = target.error != 0 ? std::strerror(target.error) : find_reason(target);
-  std::printf("%s: %s\n", target.path.c_str(), reason.empty() ? "Stretto can be under it" : reason.c_str());
+  std::printf("%s: %s\n", target.path.c_str(), reason.empty() ? "Stretto can be preloaded" : reason.c_str());
   if (target.error != 0) return target.error == ENOENT ? not_found : cannot_start;
   return reason.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -86,15 +86,14 @@ std::string find_obstacle(const Target& target) {
   if (!target.elf) return {};  // the kernel or a shell handles it
   if (!target.elf->is_of_this_machine) return "it is for another processor";
   if (target.elf->loader.empty()) return "it is linked statically; link libstretto into it";
-  if (target.elf->loader.find("ld-musl") != std::string::npos)
-    return "it is of a system with musl, not glibc";
+  if (target.elf->loader.find("ld-musl") != std::string::npos) return "it is built for musl, not glibc";
   struct stat status {};
   const bool is_special = stat(target.binary.c_str(), &status) == 0 &&
                           (((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
                            ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid()));
   // The loader refuses preloads if the program gets other rights than this process.
   if (is_special || (geteuid() != 0 && has_capabilities(target.binary))) {
-    return "it gets more rights than its user has (set-user-ID or capabilities)";
+    return "it runs with more rights than its user (set-user-ID or capabilities)";
   }
   return {};
 }

@@ -190,8 +190,8 @@ Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machi
 Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machine,
                                    const WalkOptions& options) {
   if (!has_equal_nodes()) {
-    throw std::invalid_argument("too large a cluster for " + to_string(recipe_) +
-                                " to be predicted, unless its nodes have as many ranks each, in a row");
+    throw std::invalid_argument("the cluster is too large to predict " + to_string(recipe_) +
+                                ", unless all nodes have the same number of consecutive ranks");
   }
   const std::size_t walked = std::min(call.segments(), 2 * walked_windows * call.pipelining.in_flight());
   const int doublings = std::max(1, growth().period());

@@ -42,7 +42,7 @@ struct NotLoaded;
 template <typename... Parameters>
 struct NotLoaded<int (*)(Parameters...)> {
   [[noreturn]] static int call(Parameters... /*arguments*/) {
-    std::fputs("stretto: a function of MPI is called before the MPI library is known\n", stderr);
+    std::fputs("stretto: an MPI function was called before Stretto found the MPI library\n", stderr);
     std::abort();
   }
 };

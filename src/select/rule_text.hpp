@@ -21,24 +21,24 @@ inline constexpr std::string_view rule_text = R"rule(
 #   rounds               of a tree: log2 ranks, rounded up
 #   bytes/depth          depth: (ranks-2) / log2 ranks, by which a chain is deeper than a tree
 #
-# or say what is true, or after ! is not: blocking; background (non-blocking and persistent calls); memory
+# or name a property, which ! negates: blocking; background (non-blocking and persistent calls); memory
 # (messages inside nodes go through Stretto's shared memory); pof2 (the number of ranks is a power of two);
 # even (no node has more than 1.25 times its share of ranks or bytes); commutative. {...} in a spec is
 # computed. {X=A..B} is X, or A or B if X is not between them, rounded down to a power of two.
 
 [derived]
-# scripts/derive-rule writes these figures: those with which, by the schedule walker, the rule loses least
-# against the best spec on the machines in python/stretto/model/machines (docs/models.md).
+# scripts/derive-rule writes these figures. With them, by the schedule walker, the rule loses least against
+# the best spec on the machines in python/stretto/model/machines (docs/models.md).
 #
-# The bytes of a message in pipelined schedules. Short enough for every library to send it eagerly, and long
-# enough that the overhead of a message is small against its time.
+# The bytes of a message in pipelined schedules. It is short enough for every library to send it eagerly, and
+# long enough that its overhead is small against its time.
 message = 16KiB, least_message = 8KiB
-# Blocking calls between nodes, from this size or this block on: an algorithm of Stretto.
+# From this size or this block on, a blocking call between nodes uses an algorithm of Stretto.
 allreduce = 32KiB, allreduce_block = 8KiB, allreduce_pof2 = 64KiB, pof2_block = 64KiB
 bcast = 32KiB, bcast_chain = 64KiB, bcast_of_nodes = 32KiB, reduce = 64KiB
 reduce_scatter_ring = 32KiB, reduce_scatter_halves = 128KiB, reduce_scatter_lanes = 128KiB
 allgather = 512KiB, blocks_of_pair = 128KiB
-# Non-blocking and persistent calls.
+# The same for non-blocking and persistent calls.
 background_doubling = 64KiB, background_doubling_pof2 = 32KiB, background_ring_block = 1KiB
 background_chain = 32KiB, background_bcast = 64KiB, background_reduce = 512
 background_allgather_block = 32KiB, background_allgather_lanes_block = 512
@@ -48,9 +48,9 @@ background_allgather_block = 32KiB, background_allgather_lanes_block = 512
 # messages fill links equally well, but each takes processor time from the computation (docs/notebook.md).
 # The models do not know that.
 message in background = 56KiB
-# Below this, no call inside a node gains by shared memory that is carried out step by step.
+# Below this size, no call that runs step by step inside a node gains by shared memory.
 in_memory = 4KiB, in_memory_of_pair = 8KiB
-# The most bytes that are sent to another node at once as long as the start of messages counts most.
+# The longest message to another node that takes its time mostly to start.
 gathered = 16KiB
 
 [inside a node]
@@ -58,16 +58,17 @@ any ranks=1 -> native
 any !commutative -> native
 
 [inside a node: memory]
-# What counts is how often ranks wait for each other, and how many bytes they move. A few ranks write to all
-# others at once; what goes to all is written once. Up to 16 ranks, sizes and specs are those that were
-# fastest with 2, 3, 4 and 8 ranks on two cores (docs/shared-memory.md).
+# The time depends on how often ranks wait for each other, and on the bytes that they move. A few ranks write
+# to all others at once; data for all of them are written once. Up to 16 ranks, sizes and specs are those that
+# were fastest with 2, 3, 4 and 8 ranks on two cores (docs/shared-memory.md).
 allreduce ranks=2 bytes>=4MiB -> ring:segment_bytes=512KiB
 allreduce ranks=2 bytes>=128KiB -> ring
 allreduce ranks=2 bytes>=1 -> recursive_doubling
 allreduce blocking ranks=3..16 bytes>=16KiB -> two_shot
 allreduce blocking ranks=3..16 bytes>=1 -> recursive_multiplying:radix={ranks}
-# By the model of a node of 128. Long messages cross between caches as little as can be, however ranks are
-# mapped. For shorter ones, fewer messages among caches count more than fewer rounds.
+# These rows follow the model of a node of 128 ranks. Long messages cross between caches as little as
+# possible, however ranks are mapped. For shorter ones, fewer messages among caches count more than fewer
+# rounds.
 allreduce blocking ranks>16 cache>1 bytes>=64KiB -> cache_lanes(two_shot)
 allreduce blocking ranks>16 cache>1 bytes>=in_memory -> cache_lanes(rabenseifner)
 allreduce bytes>=1MiB -> rabenseifner:segment_bytes=1MiB
@@ -89,14 +90,14 @@ allgather blocking ranks=3..16 bytes>=in_memory -> linear
 allgather ranks>2 bytes>=1MiB -> ring
 allgather pof2 ranks>2 bytes>=in_memory -> recursive_doubling
 allgather ranks>2 bytes>=in_memory -> bruck
-# Long blocks the library moves with one copy.
+# The MPI library moves long blocks with one copy.
 alltoall blocking ranks<=16 bytes>=1 block<=32KiB -> linear
 barrier blocking ranks=3..16 -> dissemination:radix={ranks}
 barrier blocking -> dissemination
 
 [inside a node]
-# The library's shared memory is fastest as long as the message fits into the caches. For longer messages, a
-# pair of ranks is faster if each reduces one half and segments stay in the cache.
+# The MPI library's shared memory is fastest as long as the message fits into the caches. For longer
+# messages, a pair of ranks is faster if each reduces one half and segments stay in the cache.
 allreduce blocking ranks=2 bytes>=16MiB -> ring:segment_bytes=256KiB
 allreduce background ranks=2 bytes>=32KiB -> ring:segment_bytes=256KiB
 allreduce background ranks=2 -> recursive_doubling
@@ -126,7 +127,7 @@ reduce ppn=1 ranks>2 bytes>=reduce -> circulant:segment_bytes={message*rounds}
 reduce ranks>2 bytes>=reduce block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
 # Every block crosses the links once. With lanes, the node that owns a block sends it to (or gets its parts
 # from) all others, so if one node has most of the bytes, its link is the bottleneck. Around a ring, all links
-# carry the same. Reduce-scatters of the libraries use the links, too; too often if they are not node-aware.
+# carry the same. The libraries' reduce-scatters use the links, too, and more than needed if not node-aware.
 # Two ranks exchange one message with any algorithm; only very long ones gain by segments.
 reduce_scatter,allgather ranks=2 bytes>=blocks_of_pair -> ring:segment_bytes={message*ranks}
 reduce_scatter ppn>1 !even bytes>=reduce_scatter_lanes -> ring:segment_bytes={message*ranks}
@@ -139,7 +140,7 @@ allgather ranks>2 bytes>=allgather -> ring:segment_bytes={message*ranks}
 # together: those of all pairs of ranks of two nodes, or of a lane. One leader of many ranks has too much to
 # do (in simulation, from 8 ranks a node on). Many short messages meet at a receiver without harm, and a wait
 # for some of them costs more (in simulation, on 64 nodes). Long blocks go directly, in segments, one partner
-# at a time: no rank is sent to by several.
+# at a time, so that no two ranks send to the same one.
 alltoall ppn=2..4 bytes>=1 ppn*ppn*block<=gathered -> smp
 alltoall ppn>1 bytes>=1 ppn*block<=1KiB -> multilane(linear:radix=257)
 alltoall ppn>1 bytes>=1 ppn*block<=gathered -> multilane
@@ -148,8 +149,8 @@ alltoall block>=4*gathered -> pairwise:segment_bytes={message*ranks}
 barrier blocking memory ppn>1 -> smp:radix=4
 
 [between nodes: background]
-# The libraries use simpler algorithms here, which are not node-aware. So Stretto gains from much shorter
-# messages on.
+# The libraries use simpler algorithms here, which are not node-aware. So Stretto gains with much
+# shorter messages, too.
 allreduce pof2 min-ppn>1 bytes>=background_doubling_pof2 -> multilane(rabenseifner):segment_bytes=1MiB
 allreduce pof2 bytes>=background_doubling_pof2 -> rabenseifner:segment_bytes=1MiB
 allreduce !pof2 min-ppn>1 bytes>=background_doubling -> multilane(rabenseifner):segment_bytes=1MiB
@@ -169,19 +170,19 @@ allgather pof2 -> recursive_doubling
 allgather -> bruck
 
 [lengths]
-# What may be faster for calls whose lengths only two ranks know, by what the rank that moves most usually
-# sends. The node-aware algorithms walk twice, first with lengths, so they gain only where a node has many
-# messages to send. Long blocks go to two ranks at a time: while one waits for its turn, the other fills the
-# link.
+# Specs that may be faster for calls whose lengths only two ranks know. Sizes are what the rank that moves
+# most usually sends. The node-aware algorithms walk twice, first with lengths, so they gain only where a node
+# has many messages to send. Long blocks go to two ranks at a time: while one waits for its turn, the other
+# fills the link.
 alltoallv nodes=1 memory blocking ranks<=16 block<=32KiB -> linear
 alltoallv nodes>1 ppn=3..4 ppn*ppn*block<=gathered -> smp
 alltoallv nodes>1 ppn>4 ppn*block<=gathered -> multilane
 alltoallv nodes>1 block>=4*gathered -> linear:radix=3
 
 [reproducible]
-# Only algorithms that compute the fixed tree. Pairwise sends the fewest bytes for any p, in many rounds. But
-# if a node has several ranks, each sends these bytes over its link. No figure here is a derived one, so that
-# bits stay as they are.
+# These algorithms compute the fixed tree. Pairwise sends the fewest bytes for any p, in many rounds. But if a
+# node has several ranks, each sends these bytes over its link. No figure here is derived, so that the bits of
+# results stay as they are.
 allreduce bytes<8KiB -> recursive_doubling
 allreduce ppn=1 bytes>=32KiB -> pairwise:segment_bytes={16KiB*ranks}
 reduce bytes<8KiB -> binomial
@@ -190,7 +191,7 @@ reduce_scatter -> pairwise:segment_bytes={16KiB*ranks}
 scan,exscan -> recursive_doubling
 
 [own]
-# Where the MPI library must not carry out a call, and no row above has another spec than native.
+# These rows are for calls that the MPI library must not carry out, if no row above gives a spec of Stretto.
 bcast -> binomial
 allgather block<8KiB -> bruck
 allgather -> ring:segment_bytes={16KiB*ranks}

@@ -40,7 +40,7 @@ class Parser {
     Spec spec;
     spec.recipe = parse_recipe(collective, true);
     while (take(':')) parse_setting(spec);
-    if (!rest_.empty()) fail("there is something after its end: " + quoted(rest_));
+    if (!rest_.empty()) fail("unexpected text after its end: " + quoted(rest_));
     if (spec.pipelining.segments > 0 && spec.pipelining.segment_bytes > 0) {
       fail("give segments or segment_bytes, not both");
     }
@@ -93,18 +93,18 @@ class Parser {
       if (links.size() >= most_links && end < text.size()) fail("there are too many links");
       begin = end + 1;
     }
-    if (std::ranges::find(links, whole_link) == links.end()) fail("one link must have 100 percent");
+    if (std::ranges::find(links, whole_link) == links.end()) fail("at least one link must have 100 percent");
     return links;
   }
 
   void parse_parts(Recipe& recipe) {
-    if (++depth_ > deepest)
-      fail("algorithms are made of others " + std::to_string(deepest) + " deep at most");
+    if (++depth_ > deepest) fail("algorithms may be nested at most " + std::to_string(deepest) + " deep");
     const Algorithm& algorithm = *recipe.algorithm;
     std::size_t given = 0;
     do {
       if (given == algorithm.part_count()) {
-        fail(std::string(algorithm.name) + " is made of " + std::to_string(given) + " other algorithms");
+        fail(std::string(algorithm.name) + " takes " + std::to_string(given) +
+             (given == 1 ? " part" : " parts"));
       }
       recipe.parts[given] = parse_recipe(algorithm.parts.at(given).collective, false);
       ++given;

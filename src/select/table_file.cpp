@@ -41,7 +41,7 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
     file.error = "there is no such file";
   } else if (kind != std::filesystem::file_type::regular) {
     // A pipe might never end.
-    file.error = failed ? failed.message() : "is no file";
+    file.error = failed ? failed.message() : "is not a file";
   } else {
     std::ifstream stream(file.path, std::ios::binary);
     // Reads one byte more than a table may have, so that its reader can say that it is too long.

@@ -34,7 +34,8 @@ Table::Row read_row(const JsonValue& value, Collective collective, Table::Row* b
   if (before != nullptr) {
     const std::size_t least = before->to == SIZE_MAX ? before->from : before->to;
     if (row.from <= least) {
-      from.fail("expected more than " + size_text(least) + ", of the row before, not " + size_text(row.from));
+      from.fail("expected more than " + size_text(least) + ", where the row before begins or ends, not " +
+                size_text(row.from));
     }
     before->to = std::min(before->to, row.from - 1);
   }
@@ -93,7 +94,7 @@ void check_is_new(const Table::Shape& shape, const std::vector<Table::Shape>& ot
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Table::Shape& other = others[i];
     if (shape.nodes == other.nodes && shape.ppn == other.ppn && shape.min_ppn == other.min_ppn) {
-      value.fail("has the nodes and ppn of shapes[" + std::to_string(i) + "]; expected each once");
+      value.fail("has the same nodes and ppn as shapes[" + std::to_string(i) + "]");
     }
   }
 }

@@ -74,7 +74,7 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
   }
   settings.complaints.push_back(
       {std::string(name), "must be a time such as 30s, 500ms or 5min, not \"" + std::string(value) + "\"",
-       "there is none"});
+       "taken as 0"});
   return 0;
 }
 

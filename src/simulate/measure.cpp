@@ -110,7 +110,7 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
                          options_.skew};
   const Spec resolved = resolve(one, spec);
   if (resolved.is_native() && !resolved.is_pass_through()) {
-    throw std::invalid_argument("spec " + spec + ": SMPI's non-blocking collectives imitate no library's");
+    throw std::invalid_argument("spec " + spec + ": SMPI imitates no library's non-blocking collectives");
   }
   if (resolved.is_native()) warm_up();
   const kernels::Function kernel = kernels::find(kernel_type(type_.name), kernels::Op::sum);

@@ -8,8 +8,9 @@
  *
  *   optional /opt/stretto/spank_stretto.so lib=/opt/stretto/lib
  *
- * lib=FOLDER holds libstretto.so; without it, that is the folder of the plugin. default=on holds for jobs
- * that do not say. No error ends a job: one line says what is wrong, and the tasks run without Stretto. */
+ * lib=FOLDER is the folder of libstretto.so. By default it is the folder of the plugin. default=on applies to
+ * jobs without --stretto. No error ends a job: one line says what is wrong, and the tasks run without
+ * Stretto. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static enum Choice by_default = not_said;
 static char folder[4096];
 
 static enum Choice read_choice(const char* text) {
-  // `--stretto` alone, as srun has it, as tasks get it, and as the srun of a job that has it gets it.
+  // The forms in which srun, its tasks, and an srun inside a job with the option get `--stretto` alone.
   if (text == NULL || text[0] == '\0' || strcmp(text, "(null)") == 0) return on;
   if (strcmp(text, "on") == 0) return on;
   return strcmp(text, "off") == 0 ? off : not_said;
@@ -56,7 +57,7 @@ static void find_folder(void) {
 static void follow_argument(const char* word) {
   if (strncmp(word, "lib=", 4) == 0) {
     const char* named = word + 4;
-    // Not what the dynamic linker would split or replace in LD_PRELOAD.
+    // The dynamic linker would split or replace a path with other characters in LD_PRELOAD.
     if (named[0] == '/' && strpbrk(named, ": $") == NULL && strlen(named) < sizeof folder) {
       (void)snprintf(folder, sizeof folder, "%s", named);
       return;
@@ -72,7 +73,7 @@ int slurm_spank_init(spank_t spank, int count, char** words) {
   static struct spank_option option = {
       .name = "stretto",
       .arginfo = "on|off",
-      .usage = "put Stretto, which carries out MPI collectives faster, under the tasks",
+      .usage = "run the tasks with Stretto, which carries out MPI collectives faster",
       .has_arg = 2,
       .val = 0,
       .cb = follow_option,
@@ -95,8 +96,8 @@ static const char* value_of(spank_t spank, const char* name) {
   return "";
 }
 
-/* As stays_behind in src/exec/preload.cpp: an MPI library, since its functions would be found first, and
- * another Stretto. */
+/* Whether a preloaded object must come after Stretto: an MPI library, since its functions would be found
+ * first, or another Stretto. The same as stays_behind() in src/exec/preload.cpp. */
 static bool stays_behind(const char* entry, size_t length) {
   static const char* const beginnings[] = {"libmpi.so", "libmpich.so", "libmpi_abi.so", "libstretto"};
   const char* name = entry;
@@ -110,7 +111,7 @@ static bool stays_behind(const char* entry, size_t length) {
   return false;
 }
 
-/* The list has room. */
+/* Appends an entry to a list that has room for it. */
 static void append(char* list, const char* entry, size_t length) {
   char* end = list + strlen(list);
   if (end != list) *end++ = ':';
@@ -118,8 +119,9 @@ static void append(char* list, const char* entry, size_t length) {
   end[length] = '\0';
 }
 
-/* Puts an object into a list of the dynamic linker, or takes it out. What users preload stays in front, as in
- * preload_value of src/exec/preload.cpp: a PMPI tool sees each call of the program once there. */
+/* Puts an object into a list of the dynamic linker, or takes it out. The objects that users preload stay in
+ * front, as in preload_value() of src/exec/preload.cpp: a PMPI tool in front sees each call of the program
+ * once. */
 static void change_list(spank_t spank, const char* name, const char* separators, const char* object,
                         bool in) {
   const char* rest = value_of(spank, name);
@@ -143,7 +145,7 @@ static void change_list(spank_t spank, const char* name, const char* separators,
   free(list);
 }
 
-/* The address sanitizer then starts though libraries are preloaded before it. */
+/* Lets the address sanitizer start although libraries are preloaded before it. */
 static void set_sanitizer_options(spank_t spank) {
   static const char any_order[] = "verify_asan_link_order=0";
   const char* existing = value_of(spank, "ASAN_OPTIONS");
@@ -154,22 +156,22 @@ static void set_sanitizer_options(spank_t spank) {
   free(options);
 }
 
-/* What holds for this task. */
+/* Returns the choice for this task. */
 static enum Choice find_choice(spank_t spank) {
   if (asked != not_said) return asked;
-  // Of a batch job's options Slurm tells the script's own step only here, if sbatch hands on no variables.
+  // If sbatch passes on no variables, the step of a batch script finds the job's options only here.
   const char* inherited = value_of(spank, "SLURM_SPANK__SLURM_SPANK_OPTION_stretto_stretto");
   return inherited[0] != '\0' ? read_choice(inherited) : by_default;
 }
 
-/* In each task, as its user, with the variables that it will have. Those of srun do not matter, which may
- * hand on none (--export=NONE). */
+/* Slurm calls this in each task, as the task's user, with the variables that the task will have. The
+ * variables of srun do not matter, since srun may pass on none (--export=NONE). */
 int slurm_spank_task_init(spank_t spank, int count, char** words) {
   (void)count;
   (void)words;
   const enum Choice choice = find_choice(spank);
   if (choice == not_said) return 0;
-  // Whoever says off may be in a job that has it.
+  // A task with --stretto=off may be in a job with Stretto, which must then be removed.
   const bool wanted = choice == on;
   char library[sizeof folder + 32];
   char auditor[sizeof folder + 32];

@@ -134,7 +134,7 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
     if (const auto own = address_of_interface(all.get(), name)) return own;
   }
   if (!interfaces.empty()) {
-    error = "no interface of this node is called " + interfaces + " and has an address";
+    error = "this node has no interface " + interfaces + " with an address";
     return std::nullopt;
   }
   if (!host.empty()) {

@@ -108,7 +108,7 @@ bool Connection::read() {
     note_end(reader_.error() != 0 ? reader_.error() : queue_.error());
   } else if (found == FrameReader::Found::fault) {
     close();
-    endpoint_.lose(peer_, "what it sent cannot be read");
+    endpoint_.lose(peer_, "its data cannot be read");
   }
   return found != FrameReader::Found::nothing;
 }
@@ -236,7 +236,7 @@ bool Outgoing::take_challenge() {
   const SipTag right = proof_of(End::listener, endpoint_.secret_, hello_, challenge.number);
   if (!are_equal(challenge.proof, right)) {
     close();
-    endpoint_.lose(peer_, "at its address answers something that is not of the job");
+    endpoint_.lose(peer_, "a process that is not of this job answers at its address");
     return true;
   }
   const Answer answer{proof_of(End::maker, endpoint_.secret_, hello_, challenge.number)};

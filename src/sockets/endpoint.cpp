@@ -332,11 +332,11 @@ void Endpoint::take_farewell(int rank) {
 
 void Endpoint::look_at_receives_from_any() {
   if (others_ == 0 && ranks_ > 1 && inbox_.awaits_any())
-    fail_locked("all other ranks have left the job, and this one waits for a message from any");
+    fail_locked("all other ranks have left the job, and this rank waits for a message from any of them");
 }
 
 void Endpoint::fail_without(int rank) {
-  fail_locked("rank " + std::to_string(rank) + " has left the job, and others wait for it");
+  fail_locked("rank " + std::to_string(rank) + " has left the job, but other ranks wait for it");
 }
 
 void Endpoint::fail(const std::string& reason) {

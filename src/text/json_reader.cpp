@@ -80,7 +80,7 @@ class Builder : public nlohmann::json_sax<json> {
     level.is_unread = levels_.size() == 1 && level.key == unread_key;
     const bool is_there =
         level.is_unread ? std::exchange(has_unread_, true) : level.container->contains(level.key);
-    return !is_there || fail(path() + ": stands here twice");
+    return !is_there || fail(path() + ": is given twice");
   }
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
@@ -203,8 +203,8 @@ std::string shown(std::string_view text, std::size_t most) {
 
 JsonText::JsonText(std::string_view text) {
   if (text.size() > most_text) {
-    throw FormatError("the text has " + std::to_string(text.size()) + " bytes; it may have " +
-                      size_text(most_text) + " at most");
+    throw FormatError("the text has " + std::to_string(text.size()) + " bytes; it may have at most " +
+                      size_text(most_text));
   }
   Builder builder(text);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) throw FormatError(builder.error());
@@ -239,7 +239,7 @@ JsonObject JsonValue::object() const {
 std::vector<JsonValue> JsonValue::items(std::size_t most) const {
   if (!value_->is_array()) expected("a list [...]");
   if (value_->size() > most) {
-    fail("there may be " + std::to_string(most) + " at most, not " + std::to_string(value_->size()));
+    fail("expected at most " + std::to_string(most) + " elements, not " + std::to_string(value_->size()));
   }
   std::vector<JsonValue> values;
   for (std::size_t i = 0; i < value_->size(); ++i) values.emplace_back((*value_)[i], joined(path_, i));
@@ -285,17 +285,17 @@ std::uint64_t JsonValue::bytes() const {
   if (value_->is_string()) value = parse_size(value_->get_ref<const std::string&>());
   if (!value || *value > most_bytes) {
     expected("a number of bytes from 0 to " + size_text(most_bytes) +
-             " (an integer, or a text such as \"64KiB\")");
+             " (an integer, or a string such as \"64KiB\")");
   }
   return *value;
 }
 
 std::string JsonValue::text(std::size_t most) const {
-  if (!value_->is_string()) expected("a text");
+  if (!value_->is_string()) expected("a string");
   const auto& value = value_->get_ref<const std::string&>();
-  if (value.size() > most) expected("a text of " + std::to_string(most) + " bytes at most");
+  if (value.size() > most) expected("a string of at most " + std::to_string(most) + " bytes");
   for (std::size_t i = 0; i < value.size(); ++i) {
-    if (control_at(value, i) > 0) expected("a text of one line");
+    if (control_at(value, i) > 0) expected("a string of one line");
   }
   return value;
 }

@@ -50,14 +50,14 @@ class Shape {
       return;
     }
     for (const auto setting : split(text, ',')) read(setting);
-    if (ppn_.empty()) fail(text, "it does not say ppn, as nodes=8,ppn=4 does");
+    if (ppn_.empty()) fail(text, "it does not set ppn, as nodes=8,ppn=4 does");
     if (ppn_.size() == 1) ppn_.assign(static_cast<std::size_t>(nodes_ == 0 ? 1 : nodes_), ppn_.front());
     if (nodes_ != 0 && static_cast<std::size_t>(nodes_) != ppn_.size()) {
       fail(text, "nodes=" + std::to_string(nodes_) + " does not match the " + std::to_string(ppn_.size()) +
                      " numbers of ppn");
     }
     if (std::accumulate(ppn_.begin(), ppn_.end(), 0LL) > most_ranks) {
-      fail(text, "more than " + std::to_string(most_ranks) + " ranks");
+      fail(text, "it has more than " + std::to_string(most_ranks) + " ranks");
     }
   }
 
@@ -161,9 +161,8 @@ Topology parse_lines(const std::vector<std::string_view>& lines) {
     std::string l3;
     std::string more;
     words >> node >> socket >> numa >> l3 >> more;
-    if (line.find('=') != std::string_view::npos) fail(line, "a setting with = stands alone");
-    if (!more.empty())
-      fail(line, "a line is the name of a node, of a socket, of a NUMA domain and of a cache at most");
+    if (line.find('=') != std::string_view::npos) fail(line, "a setting with = must be the only line");
+    if (!more.empty()) fail(line, "a line may name a node, a socket, a NUMA domain and a cache, and no more");
     nodes.push_back(number(node));
     sockets.push_back(number(socket));
     numas.push_back(number(numa));
@@ -176,11 +175,11 @@ Topology parse_lines(const std::vector<std::string_view>& lines) {
 
 Topology parse_topology(std::string_view text) {
   const auto lines = lines_of(text);
-  if (lines.empty()) fail(text, "it names no node");
+  if (lines.empty()) fail(text, "it does not name a node");
   if (lines.size() == 1 && lines[0].find('=') != std::string_view::npos) return Shape(lines[0]).topology();
   // Every line of a file ends with a line break, so text without one is no file.
   if (text.find_first_of(";\n") == std::string_view::npos) {
-    fail(text, "neither a file that can be read nor a topology such as nodes=8,ppn=4 or map=0,0,1");
+    fail(text, "it is neither a file that can be read nor a topology such as nodes=8,ppn=4 or map=0,0,1");
   }
   return parse_lines(lines);
 }

@@ -100,7 +100,8 @@ std::string Handover::listen(std::uint64_t token) {
 std::string Handover::give(int file, std::size_t others) {
   const auto until = std::chrono::steady_clock::now() + longest_wait;
   while (others > 0) {
-    if (std::chrono::steady_clock::now() > until) return "not all processes of the node came for this memory";
+    if (std::chrono::steady_clock::now() > until)
+      return "not all processes of the node asked for this memory";
     pollfd wait{.fd = listener_.number(), .events = POLLIN, .revents = 0};
     constexpr int one_look = 100;  // ms
     if (poll(&wait, 1, one_look) <= 0) continue;
@@ -128,14 +129,14 @@ std::string Handover::exchange(int file, int place, const std::vector<std::uint6
     ucred other{};
     if (connect(connection.number(), name.get(), name.bytes) != 0)
       return failure("no Unix socket leads to a process of the node (another network namespace?)");
-    if (!is_of_this_user(connection.number(), other)) return "a process of the node is another user's";
+    if (!is_of_this_user(connection.number(), other)) return "a process of the node belongs to another user";
     received[i].pid = other.pid;
   }
   if (std::string error = give(readable.number(), tokens.size() - 1); !error.empty()) return error;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (static_cast<int>(i) == place) continue;
     received[i].file = KeptFile(receive_file(connections[i].number()));
-    if (received[i].file.number() < 0) return "a process of the node has not passed its memory on";
+    if (received[i].file.number() < 0) return "a process of the node has not shared its memory";
   }
   return {};
 }

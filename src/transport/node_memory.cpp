@@ -33,7 +33,8 @@ std::string NodeMemory::receive(const std::vector<Owner>& owners) {
   if (!error.empty()) return error;
   return map_all(owners.size(), [&](std::size_t place, Region& mapped, PeerProcess& process) {
     process = PeerProcess(received[place].pid);
-    return Region::map("what came", received[place].file.number(), shape_.bytes(), tokens[place], mapped);
+    return Region::map("a file that came", received[place].file.number(), shape_.bytes(), tokens[place],
+                       mapped);
   });
 }
 

@@ -330,7 +330,7 @@ void SymbolicRun::write(const Posted& where, int index, Expressions::Id value) {
   if (rank.is_written.empty()) return;
   if (rank.is_written[cell]) {
     fail(where, "writes " + to_string(Slice{slice.buffer, slice.block(index), 1}) +
-                    " again, so it has no one length");
+                    " again, so its length is ambiguous");
   }
   rank.is_written[cell] = true;
 }

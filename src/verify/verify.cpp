@@ -68,7 +68,8 @@ class Results {
       if (!is_scan(problem_.collective) &&
           run_.value(rank, output(block)) != run_.value(first, output(block))) {
         fail(rank, block,
-             "is another expression than on rank " + std::to_string(first) + ", so its bits may differ");
+             "is a different expression from that on rank " + std::to_string(first) +
+                 ", so its bits may differ");
       }
     }
     const bool is_common = is_reduction(problem_.collective) && !is_scan(problem_.collective);
@@ -242,7 +243,7 @@ std::vector<Schedule> build_all(const Recipe& recipe, const Topology& topology, 
     throw std::invalid_argument(
         to_string(recipe) + " cannot be proven on " + std::to_string(ranks) +
         " ranks: the proof carries out the schedules of all of them, which takes more "
-        "than 3 GiB; prove it on fewer nodes of as many ranks");
+        "than 3 GiB; prove it on fewer nodes with as many ranks each");
   };
   // A few ranks show whether it would, before all are built. They are spread, since a root may have a message
   // for each rank.

@@ -91,7 +91,7 @@ TEST(CacheLanes, KeepOrderOnlyWhereCachesAreRuns) {
 // Each byte crosses from cache to cache once in each direction.
 TEST(CacheLanes, CrossBetweenCachesAsLittleAsTwoShotWithOneRankACache) {
   const Topology caches = parse_topology("ppn=32,l3=4");
-  // The same groups as nodes, so that the proof counts what crosses.
+  // The same groups of ranks as nodes, so that the proof counts the blocks that cross between them.
   const Proof proof = verify(usual("cache_lanes"), parse_topology("nodes=4,ppn=8"));
   const Proof alone = verify(usual("two_shot"), Topology::flat(4));
   ASSERT_EQ(cache_groups(caches), cache_groups(parse_topology("nodes=4,ppn=8")));

@@ -32,7 +32,7 @@ int blocks_sent(const Schedule& schedule) {
   return blocks;
 }
 
-/// The fewest rounds and the fewest blocks, for every number of ranks.
+/// Checks that schedules have the fewest rounds and send the fewest blocks, for every number of ranks.
 void expect_least(Collective collective, int halves, int most_ranks) {
   const Recipe recipe = usual_recipe(*find_algorithm(collective, "circulant"));
   for (int ranks = 2; ranks <= most_ranks; ++ranks) {
@@ -82,8 +82,8 @@ TEST(CirculantTrees, AreProvenForManyRanksAndRoots) {
   }
 }
 
-/// q blocks in twice q rounds, and at most the message over any link. A rank uses a round of the first half
-/// or the same one of the second, so the halves of two segments fit into each other.
+/// There are q blocks in twice q rounds, and at most the message crosses any link. A rank uses either a round
+/// of the first half or the same round of the second half, so the halves of two segments fit into each other.
 TEST(CirculantTrees, FillEachRoundOnce) {
   for (int ranks = 2; ranks <= 1024; ranks += ranks < 130 ? 1 : 37) {
     const auto trees = static_cast<std::size_t>(circulant_trees(ranks));

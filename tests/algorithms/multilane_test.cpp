@@ -21,7 +21,7 @@ TEST(Multilane, SharesTheTrafficBetweenNodesAmongTheLanes) {
       const Proof proof = verify(multilane("ring"), equal_nodes(nodes, ppn));
       EXPECT_EQ(proof.error, "");
       EXPECT_EQ(proof.blocks, nodes * ppn);
-      // 2(nodes-1)/nodes of a lane each, which is as little as a node can do in all.
+      // Each lane sends 2(nodes-1)/nodes of its part, so a node in all sends as little as it can.
       EXPECT_EQ(proof.between_nodes.blocks, 2 * (nodes - 1));
       EXPECT_EQ(proof.link.blocks, 2 * (nodes - 1) * ppn);
       EXPECT_EQ(proof.within_node.blocks, 2 * (ppn - 1) * nodes);

@@ -58,7 +58,7 @@ TEST(Nap, IsProvenOnRaggedNodes) {
       const Proof proof = verify(usual("nap"), topology);
       EXPECT_EQ(proof.error, "") << least;
       const int steps = ceil_log(topology.min_ppn < 2 ? 2 : topology.min_ppn, nodes);
-      // A rank that is alone on its node may have to exchange and to inform another node in the same step.
+      // A rank that is alone on its node may have to exchange and also inform another node in the same step.
       EXPECT_LE(proof.between_nodes.messages, topology.min_ppn > 1 ? steps : 2 * steps);
     }
   }

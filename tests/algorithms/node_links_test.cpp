@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks that the node-aware algorithms send over the links between nodes: their purpose.
+// The blocks that node-aware algorithms send over the links between nodes. Few blocks are their purpose.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,14 +66,14 @@ std::vector<Topology> telling_topologies() {
   return all;
 }
 
-/// p-m for a node of m ranks, in the direction in which each block is needed once.
+/// Returns p-m for each node of m ranks, for the direction in which each block is needed once.
 std::vector<int> blocks_of_other_nodes(const Topology& topology) {
   std::vector<int> blocks;
   for (int node = 0; node < topology.nodes; ++node) blocks.push_back(topology.ranks() - topology.ppn(node));
   return blocks;
 }
 
-/// m blocks from or to each other node, in the other direction.
+/// Returns, for each node of m ranks, m blocks from or to each other node, for the other direction.
 std::vector<int> own_blocks_with_each_node(const Topology& topology) {
   std::vector<int> blocks;
   for (int node = 0; node < topology.nodes; ++node)

@@ -29,8 +29,8 @@ TEST(PreReducedRing, IsProvenForAnyLateRank) {
     EXPECT_EQ(verify(pre_reduced_ring(nodes), ragged_nodes(random, nodes, 1, 4)).error, "");
 }
 
-/// The most blocks that a rank sends or receives from its first message with the late rank on, as a multiple
-/// of the message.
+/// Returns the most blocks that a rank sends or receives from its first message with the late rank on, as a
+/// multiple of the message.
 double left_when_it_comes(int ranks, int late) {
   double most = 0;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -55,7 +55,7 @@ TEST(PreReducedRing, LeavesOneMessageForEachLinkWhenTheLateRankComes) {
   }
 }
 
-/// Whoever waits for the late rank has nothing else to do first.
+/// A rank that waits for the late rank has no other work that it could do before.
 TEST(PreReducedRing, TheOthersReduceBeforeTheLateRankComes) {
   constexpr int ranks = 9;
   constexpr int late = 4;

@@ -34,7 +34,7 @@ TEST(Registry, EveryPartIsThere) {
   }
 }
 
-// For algorithms whose rounds grow with the logarithm of p, and which do not handle all ranks in a few
+// The algorithms whose rounds grow with the logarithm of p, without those that handle all ranks in a few
 // rounds.
 TEST(Registry, LogarithmicSchedulesStaySmall) {
   const Topology topology = equal_nodes(2048, 16);
@@ -48,7 +48,7 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
       const Schedule schedule = build(recipe, topology, 0, rank);
       if (schedule.rounds() > 4 * 15) continue;
       ++logarithmic;
-      // Those of alltoall name each block that passes.
+      // The schedules of alltoall list each block that a rank passes on.
       const std::size_t most = is_alltoall(algorithm.collective) ? 6 * mebibyte : mebibyte;
       EXPECT_LT(schedule.memory_bytes(), most) << to_string(recipe) << " rank " << rank;
     }
@@ -56,7 +56,7 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
   EXPECT_GT(logarithmic, 30);
 }
 
-// Those whose actions grow with the logarithm, too.
+// The algorithms whose actions also grow with the logarithm.
 TEST(Registry, LogarithmicSchedulesOfAMillionRanksStaySmall) {
   const Topology some = equal_nodes(256, 16);
   const Topology many = equal_nodes(65536, 16);
@@ -80,7 +80,7 @@ TEST(Registry, SchedulesOfAnAlltoallFitIntoMemory) {
   for (const Recipe& recipe : sample_recipes(Collective::alltoall)) {
     for (const int rank : {0, topology.ranks() - 1}) {
       const Schedule schedule = build(recipe, topology, 0, rank);
-      EXPECT_TRUE(schedule.scratch_shape().is_alike());  // so an execution adds nothing
+      EXPECT_TRUE(schedule.scratch_shape().is_alike());  // so an execution needs no more memory
       EXPECT_LT(schedule.memory_bytes(), 6'000'000U) << to_string(recipe);
     }
   }

@@ -18,7 +18,8 @@ Recipe weighted(std::vector<int> links) {
   return recipe;
 }
 
-/// As fast as the fastest, slower by a little, by much, or so slow that a rank owns nothing.
+/// Returns links that are as fast as the fastest, a little slower, much slower, or so slow that a rank owns
+/// no blocks.
 std::vector<int> random_links(std::mt19937& random, int nodes) {
   std::vector<int> links(static_cast<std::size_t>(nodes), whole_link);
   for (std::size_t i = 1; i < links.size(); ++i) {
@@ -28,7 +29,7 @@ std::vector<int> random_links(std::mt19937& random, int nodes) {
   return links;
 }
 
-/// The most that a link carries in one direction, in messages of the fastest link's time.
+/// Returns the time of the busiest link in one direction, in units of a message's time on the fastest link.
 double time_of(const Recipe& recipe, int ranks) {
   const Topology topology = Topology::flat(ranks);
   double most = 0;

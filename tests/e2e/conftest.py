@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tests of whole programs start them, with Stretto under them or not; and a browser for pages."""
+"""Starts whole programs for tests, with or without Stretto, and a browser for pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stretto.launch.mpi import Install
 from stretto.launch.run import mpi4py_settings, rank_options
 
 ROOT = Path(__file__).parent.parent.parent
-# What a test that has the fixture needs.
+# The marker of tests that use a fixture.
 MARKS = {
     "tensorflow": pytest.mark.frameworks,
     "torch_libraries": pytest.mark.frameworks,
@@ -37,9 +37,9 @@ MARKS = {
 def run_to_end(
     argv: Sequence[str], environment: dict[str, str], seconds: float, *, succeeds: bool | None = True
 ) -> str:
-    """The output of a program that must succeed, or fail by itself, or end in any way (None).
+    """Returns the output of a program that must succeed, fail by itself, or end in any way (None).
 
-    None of it is left after a time-out.
+    After a time-out, no process of the program is left.
     """
     process = subprocess.Popen(
         argv,
@@ -55,7 +55,7 @@ def run_to_end(
     try:
         output, _ = process.communicate(timeout=seconds)
     except BaseException as error:
-        # Asked politely, a launcher ends its ranks, wherever they are.
+        # A launcher that is terminated (not killed) ends its ranks, on whatever node they are.
         process.terminate()
         try:
             output, _ = process.communicate(timeout=10)
@@ -118,7 +118,7 @@ class LocalRanks:
 
 @pytest.fixture(scope="session")
 def run_program() -> Callable[[Sequence[str], dict[str, str], float], str]:
-    """Runs a program that must succeed within so many seconds; its output."""
+    """Runs a program that must succeed within a number of seconds. Returns its output."""
     return run_to_end
 
 
@@ -136,13 +136,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert ended.returncode == 0, ended.stderr
     module = Path(ended.stdout.strip())
     assert module.is_file()
-    # Then it is there.
+    # The second time, the extension is already there.
     assert build(settings).stderr == ""
     return settings
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by what they need."""
+    """Marks tests by their requirements."""
     for item in items:
         for fixture, mark in MARKS.items():
             if fixture in getattr(item, "fixturenames", ()):

@@ -51,7 +51,7 @@ def finish(call: Callable[..., Any], form: str, *arguments: Any, **named: Any) -
 
 
 def collectives(array: Callable[[Any], Any]) -> None:
-    """Every collective in each form. `array` brings values to the memory to be tried."""
+    """Try every collective in each form. `array` copies values to the memory that is tested."""
     for count, form in itertools.product(COUNTS, ("blocking", "non-blocking", "persistent")):
         if count == 0 and form == "persistent":
             continue  # CuPy's address is NULL, which Open MPI 5 takes for an error of MPI_Reduce_init
@@ -99,7 +99,7 @@ def collectives(array: Callable[[Any], Any]) -> None:
 
 
 def on_device(values: Any) -> Any:
-    """Bring values to the device. Managed memory is the host's only when the device has ended."""
+    """Copy values to the device. The host may use managed memory only after the device has finished."""
     array = cupy.asarray(values)
     cupy.cuda.get_current_stream().synchronize()
     return array
@@ -129,7 +129,7 @@ def order() -> None:
 
 
 def freed() -> None:
-    """Memory that was freed is an error of MPI."""
+    """The use of memory that was freed is an MPI error."""
     memory = cupy.cuda.Memory(1 << 24)
     address = memory.ptr
     del memory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong in a training by TensorFlow and Horovod, by name. A rank's program."""
+"""Failures of a training by TensorFlow and Horovod, by name. A rank's program."""
 
 from __future__ import annotations
 

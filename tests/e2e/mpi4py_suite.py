@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank's part of mpi4py's own tests: SUITE FOLDER MODULE... writes to FOLDER how they came out on it."""
+"""A rank's part of mpi4py's own tests: SUITE FOLDER MODULE... writes this rank's results to FOLDER."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpi4py import MPI  # initializes MPI, after which the suite looks at it
 
 
 def is_about_missing(error: BaseException) -> bool:
-    """Whether the MPI library lacks a function: mpi4py finds none, or Stretto's with none to pass on to."""
+    """Whether the MPI library lacks a function: mpi4py finds none, or Stretto has none to call."""
     if isinstance(error, MPI.Exception):
         return error.Get_error_class() == MPI.ERR_UNSUPPORTED_OPERATION
     return isinstance(error, NotImplementedError)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of Debian and PyPI, unmodified: how each is started, and what of its output is its result.
+"""Unmodified programs of Debian and PyPI: how each is started, and which part of its output is the result.
 
 The tests compare results (test_programs.py), and benchmarks/programs.py compares times.
 """
@@ -21,32 +21,32 @@ JAX = ROOT / ".frameworks" / "jax" / "bin" / "python"
 
 @dataclass(frozen=True)
 class Program:
-    """A program, and what is known of it."""
+    """A program, and its properties that tests use."""
 
     name: str
     package: str
-    """Of Debian or PyPI."""
+    """The package of Debian or PyPI that has the program."""
     command: Sequence[str]
     result: str
-    """A pattern: what it finds are lines that do not depend on the time."""
+    """A pattern of the lines that do not depend on the time."""
     calls: frozenset[str]
-    """The collectives that it calls at least."""
+    """Collectives that the program certainly calls."""
     mpi: str = "openmpi"
     longer: Mapping[str, str] = field(default_factory=dict)
-    """What words of the command become where its time is measured."""
+    """Replacements for words of the command when the time is measured."""
     tolerance: float = 0
-    """Relative, where sums in another order show in the digits that it prints."""
+    """The relative tolerance, if another order of sums shows in the digits that are printed."""
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
-    """Whole paths of what it expects in its folder, by name."""
+    """The paths of files that the program expects in its folder, by name."""
     output: str | None = None
     """The file with its results, if it does not print them."""
     of_one: frozenset[str] = frozenset()
-    """The collectives that it also calls on communicators of one rank, which are left to the MPI library."""
+    """Collectives that it also calls on communicators of one rank. These calls are the MPI library's."""
     calls_are_fixed: bool = True
-    """Whether it calls as often in each run: not if it iterates until it converges, or measures a time."""
+    """Whether all runs make the same calls. False if it iterates until it converges, or measures times."""
     mark: str = "packages"
-    """What installs it, as a marker of pytest."""
+    """The pytest marker of the environment in which it is installed."""
 
     def line(self, folder: Path, *, longer: bool = False) -> list[str]:
         """The command of a rank, in a new folder of its own."""
@@ -72,7 +72,7 @@ def _scalapack(mpi: str) -> Program:
         package="scalapack-mpi-test",
         command=[f"{folder}/xdqr"],
         files={"QR.dat": f"{folder}/QR.dat"},
-        # It checks each factorization, and counts.
+        # The program checks each factorization, and counts the tests.
         result=r"^ *\d+ tests [^\n]*",
         calls=frozenset({"allreduce", "bcast", "reduce"}),
         of_one=frozenset({"allreduce"}),
@@ -89,7 +89,7 @@ def _digits(mpi: str) -> Program:
         result=r"(?<=accuracy )[\d.]+",
         calls=frozenset({"allreduce"}),
         mpi=mpi,
-        # One test image: other last bits may turn an image over that lies on the edge.
+        # The tolerance is one test image, which may get another class by different last bits.
         tolerance=3.5e-3,
     )
 
@@ -109,7 +109,7 @@ PROGRAMS = [
         command=["hpcc"],
         files={"hpccinf.txt": "/usr/share/doc/hpcc/examples/_hpccinf.txt"},
         output="hpccoutf.txt",
-        # What it checks; all else are times.
+        # The results of its checks. All other lines are times.
         result=r"^(?:Success|\w+Procs|HPL_[ABX]norm\w|PTRANS_residual|MPIRandomAccess\w*_Errors)=\S+",
         calls=frozenset({"allreduce", "bcast", "reduce", "alltoall"}),
         calls_are_fixed=False,

@@ -53,7 +53,7 @@ Trained = Callable[[str, int, str | None], dict[str, Any]]
 )
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_two_ranks_learn_the_same_bits(trained: Trained, name: str, spec: str) -> None:
-    # A sum of two has but one order, so nothing may differ, on whatever MPI.
+    # A sum of two numbers has only one order, so no MPI library may give a different result.
     without, with_stretto = trained(name, 2, None), trained(name, 2, spec)
     assert without["accuracy"] > 0.85
     assert with_stretto["accuracy"] == without["accuracy"]
@@ -62,7 +62,7 @@ def test_two_ranks_learn_the_same_bits(trained: Trained, name: str, spec: str) -
 
 @pytest.mark.long
 def test_three_ranks_learn_the_same_within_a_sample(trained: Trained) -> None:
-    # Another order of the sums changes last bits, which may turn an image over that lies on the edge.
+    # Another order of the sums changes last bits, which may change the class of one image.
     without, with_stretto = trained("openmpi", 3, None), trained("openmpi", 3, "ring:segments=4")
     assert without["accuracy"] > 0.85
     difference = abs(with_stretto["accuracy"] - without["accuracy"]) * without["test_samples"]

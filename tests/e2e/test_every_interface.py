@@ -33,7 +33,7 @@ LIBRARIES = {
     "openmpi5": Library(f"{FETCHED}/openmpi5/bin/mpicc", f"{FETCHED}/openmpi5/bin/mpirun"),
     "mpich5": Library(f"{FETCHED}/mpich5/bin/mpicc", f"{FETCHED}/mpich5/bin/mpirun"),
     "abi": Library(f"{FETCHED}/mpich5/bin/mpicc_abi", f"{FETCHED}/mpich5/bin/mpirun"),
-    # Its own compilers are not here. Programs for MPICH run on it, which find it as after its setvars.sh.
+    # Intel MPI's compilers are not here. Programs for MPICH run on it, and find it as after its setvars.sh.
     "intelmpi": Library(
         "mpicc.mpich",
         f"{FETCHED}/intelmpi/bin/mpiexec.hydra",
@@ -58,7 +58,7 @@ def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def start(words: list[str], home: Path) -> str:
-    """What a first job of a user prints: nothing of Stretto is set, and its home is empty."""
+    """Returns the output of a user's first job: no variable of Stretto is set, and the home is empty."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
     environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=100)
@@ -80,7 +80,7 @@ def test_exec(started: list[str], tmp_path: Path) -> None:
 
 
 def test_exec_of_a_shell(started: list[str], tmp_path: Path) -> None:
-    """Which has no MPI itself, and starts what has."""
+    """The shell itself does not use MPI, but starts a program that does."""
     *launcher, program = started
     said = start([*launcher, STRETTO, "exec", "--summary", "sh", "-c", f"{program}; exit $?"], tmp_path)
     assert "right" in said.splitlines()

@@ -19,7 +19,7 @@ SPEC = "ring:segments=4"
 
 
 def allreduces(stats: Path) -> dict[int, int]:
-    """How many calls there were by SPEC, by the size class."""
+    """Returns the number of calls by SPEC, by size class."""
     calls = json.loads(stats.read_text())["calls"]
     return {
         call["bytes_from"]: call["calls"]
@@ -43,7 +43,7 @@ def test_horovod(local_ranks: Callable[[str], LocalRanks], tensorflow: Path, tmp
     program, stats = [str(tensorflow), str(EXAMPLES / "train_digits_horovod.py")], tmp_path / "stats.json"
     ours = local_ranks("openmpi").run(2, program, specs=[SPEC], stats=stats)
     without = local_ranks("openmpi").run(2, program)
-    # A sum of two has but one order, so they learn the same.
+    # A sum of two numbers has only one order, so both jobs learn the same.
     accuracy = [line for line in ours.splitlines() if "accuracy" in line]
     assert len(accuracy) == 1
     assert accuracy[0] in without

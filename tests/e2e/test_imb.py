@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's benchmark programs, binaries that nobody can rebuild, with Stretto under them: the one of blocking
-collectives on the lab, the one of non-blocking ones on this machine, by each MPI of its binary interface.
+"""Intel's benchmark programs with Stretto preloaded. They are binaries that cannot be rebuilt. The program
+for blocking collectives runs on the lab, and the program for non-blocking collectives on this machine, with
+each MPI of its binary interface.
 
-Their prebuilt forms do not check data; what is looked at here is that they run through, measure what they
-were asked to, and that it was Stretto that carried out the calls.
+The prebuilt programs do not check data. The tests check that they run to the end and measure the requested
+calls, and that Stretto carried out these calls.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def test_imb_allreduce(
     for size, repetitions, least, most, mean in lines[1:]:
         assert repetitions == 5
         assert 0 < least <= mean <= most
-        # Faster than the links allow would mean that something else was timed. The first 256 KiB of a burst
-        # pass unshaped.
+        # A time that is shorter than the links allow would mean that something else was timed. The first
+        # 256 KiB of a burst are not slowed down.
         moved = 2 * (NODES - 1) / NODES * size - (256 << 10)
         assert most / 1e6 > moved / 25e6
 
@@ -121,8 +122,8 @@ def test_imb_of_non_blocking_collectives(
             if (call["collective"], call["spec"]) == (collective, spec)
         }
         for size in SHORT_SIZES:
-            # With computation and without in one benchmark, without in the other.
+            # One benchmark has calls with and without computation, the other only without.
             assert calls[size * (RANKS if BY_BLOCKS[collective] else 1)] >= 3 * ITERATIONS, calls
-        # What is not one of Stretto's calls is an empty one.
+        # Calls that Stretto did not carry out are empty.
         others = [call for call in report["calls"] if call["collective"] == collective]
         assert sum(call["bytes"] for call in others if call["spec"] != spec) == 0, others

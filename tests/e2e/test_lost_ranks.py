@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank is lost in the middle of a collective: killed, the job ends as it does without Stretto; stopped, the
-watchdog tells on every other rank which collective waits for whom, and nothing else changes."""
+"""A rank is lost in the middle of a collective. If it is killed, the job ends as it does without Stretto. If
+it is stopped, the watchdog says on every other rank which collective waits for which ranks, and nothing else
+changes."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ class Job:
         self._queue.put(None)
 
     def read_until(self, done: Callable[[], bool]) -> bool:
-        """Reads lines until what they say is enough; False if that takes too long, or there are no more."""
+        """Reads lines until `done` returns true. Returns False if that takes too long, or the lines end."""
         until = time.monotonic() + SECONDS
         while not done():
             try:
@@ -81,12 +82,12 @@ class Job:
         return True
 
     def end(self) -> int:
-        """Its exit status."""
+        """Reads all lines. Returns the exit status."""
         self.read_until(lambda: False)
         return self.process.wait(SECONDS)
 
     def close(self) -> None:
-        """Leaves nothing of it."""
+        """Ends all processes of the job."""
         for process in self.processes.values():
             if state_of(process) == "T":
                 os.kill(process, signal.SIGCONT)
@@ -110,13 +111,13 @@ class Job:
         return "\n".join(self.lines)
 
     def told(self, call_number: int) -> dict[int, re.Match[str]]:
-        """The watchdog's line about a call, of each rank that has one."""
+        """Returns the watchdog's lines about a call, by rank."""
         found = (TOLD.fullmatch(line) for line in self.lines)
         return {int(match[1]): match for match in found if match and int(match[3]) == call_number}
 
 
 def state_of(process: int) -> str:
-    """As in ps: T for a stopped process; a process that nobody has buried counts as gone."""
+    """Returns the state as in ps: T for a stopped process. A zombie counts as gone."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -147,12 +148,12 @@ class Loser:
         reduction: int,
         settings: Mapping[str, str] | None,
     ) -> Iterator[Job]:
-        """With these settings, or without Stretto. Nothing of it is left afterwards."""
+        """Starts a job with these settings, or without Stretto. Afterwards, no process of it is left."""
         program = [str(self.program), form, str(victim), str(int(lost_by)), str(reduction)]
         line = self.ranks.line(RANKS, program)
         environment = {**os.environ, **self.ranks.install.environment()}
         if settings is not None:
-            # Otherwise non-blocking calls by the program's own operation would be the MPI library's.
+            # Otherwise the MPI library would carry out non-blocking calls by the program's own operation.
             line = build_command(line, {**environment, "STRETTO_PROGRESS_THREAD": "1", **settings})
         process = subprocess.Popen(
             line,
@@ -196,7 +197,7 @@ def test_a_rank_is_killed(loser: Loser, form: str, settings: Mapping[str, str] |
 def stopped(
     loser: Loser, form: str, reduction: int, settings: Mapping[str, str], call: int
 ) -> dict[int, re.Match[str]]:
-    """What the watchdog tells of a call for which rank 1 is stopped. Then that goes on, and all ends well."""
+    """Returns the watchdog's lines about a call during which rank 1 is stopped. Then rank 1 continues."""
     with loser.job(form, 1, signal.SIGSTOP, reduction, {"STRETTO_WATCHDOG": "1s", **settings}) as job:
         job.read_until(lambda: len(job.processes) == RANKS)
         wait_for_state(job.processes[1], "T")
@@ -235,7 +236,7 @@ def test_a_rank_is_stopped(loser: Loser, form: str, reduction: int) -> None:
             named = {int(one) for part in (standing[3], standing[4]) if part for one in part.split(", ")}
             assert named, line[0]
             waits_for.setdefault(rank, set()).update(named)
-    # Whoever waits for another rank than the one that is missing waits for one that waits for it.
+    # A rank that does not wait for the missing rank waits for a rank that does.
     for ranks in waits_for.values():
         reached = set(ranks)
         for one in ranks:

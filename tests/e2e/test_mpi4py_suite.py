@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpi4py's own tests of collectives pass under Stretto, whatever algorithm is forced.
 
-The tests come from the source distribution of the installed version. They run without Stretto first; what
-fails there is the MPI library's own fault, and only that may fail under Stretto.
+The tests come from the source distribution of the installed version. They first run without Stretto. Only
+tests that fail there, by the MPI library's own fault, may fail under Stretto.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # On a busy machine MPICH may need minutes.
 pytestmark = pytest.mark.timeout(600)
 
-# Those in which collectives are called, and what lives on communicators beside it. Of the suite's others,
-# test_util_sync spins on one-sided operations: on two cores MPICH by itself takes minutes for it.
+# The modules that call collectives, or that use communicators in other ways. Of the other modules,
+# test_util_sync spins on one-sided operations: on two cores, MPICH itself takes minutes for it.
 MODULES = [
     "test_cco_buf",
     "test_cco_buf_inter",
@@ -62,16 +62,16 @@ TOPOLOGIES = {"openmpi": "ppn=2+1", "mpich": "ppn=2"}
 # The messages are short: of a few elements each, so that segments of 16 bytes are several too.
 PIPELINING = ["", ":segments=4", ":segment_bytes=16:window=2"]
 NATIVE = ["native", "native:segments=2", "native:segment_bytes=16"]
-# What the library's own calls are cut in.
+# The collectives whose calls by the library are cut into segments.
 CUT_BY_LIBRARY = {"allreduce", "bcast", "reduce", "reduce_scatter", "allgather"}
-# Only two ranks know the length of a block, so that nothing is cut.
+# In these collectives only two ranks know the length of a block, so calls are not cut.
 PRIVATE = {"alltoallv", "gatherv", "scatterv"}
 # Statistics do not count them.
 UNCOUNTED = ("barrier/",)
 
 
 def forced_together(name: str) -> list[list[str]]:
-    """Specs for all collectives at once; each algorithm that is of use there is forced in some turn."""
+    """Specs for all collectives together. Each algorithm that supports the topology is forced once."""
     topology = _core.Topology(TOPOLOGIES[name])
     ways: dict[str, list[str]] = {collective: [] for collective in _core.collectives()}
     for algorithm in _core.algorithms():
@@ -87,11 +87,11 @@ def forced_together(name: str) -> list[list[str]]:
     return [[specs[turn % len(specs)] for specs in ways.values()] for turn in range(turns)]
 
 
-# Below this number of calls of Stretto's the suite cannot have been what was run.
+# With fewer calls by Stretto than this, the suite cannot have run.
 FEWEST_CALLS = 1000
-# How many tests a rank runs at least. Open MPI 4.1 has no persistent collectives under the names of MPI 4: by
-# itself it skips all tests of them, under Stretto those of the collectives that Stretto takes are run.
-# MPICH 4.0 lacks three functions of MPI 4.1, whose tests are skipped under Stretto as without it.
+# The least number of tests that a rank runs. Open MPI 4.1 has no persistent collectives by MPI 4's names.
+# Without Stretto, all their tests are skipped. Under Stretto, the tests of collectives that Stretto carries
+# out are run. MPICH 4.0 lacks three functions of MPI 4.1, whose tests are always skipped.
 FEWEST_TESTS = 250
 FEWEST_NON_BLOCKING_TESTS = {"openmpi": 115, "mpich": 147}
 
@@ -133,10 +133,10 @@ def fetch_suite(folder: Path) -> Path:
 
 
 def made_once(folder: Path, make: Callable[[Path], Path]) -> Path:
-    """The folder, which `make` makes inside of another one if it is not there."""
+    """Returns a folder. If it does not exist, `make` fills a new folder, which then gets the name."""
     if not folder.is_dir():
         folder.parent.mkdir(exist_ok=True)
-        # Made beside and renamed, so that what is interrupted leaves nothing that looks whole.
+        # A new folder is filled and renamed, so that an interruption leaves no incomplete folder.
         partial = folder.with_name(f"{folder.name}.{os.getpid()}")
         partial.mkdir()
         try:
@@ -166,7 +166,7 @@ class Ran:
         return {test: text for report in self.reports for test, text in report["failed"].items()}
 
     def check(self, fewest: int, excused: set[str]) -> None:
-        """Only what is excused may have failed, and so many tests must have been run."""
+        """Checks that only excused tests have failed, and that at least `fewest` tests were run."""
         assert self.failed.keys() <= excused, "\n".join(self.failed.values())
         assert all(report["ran"] >= fewest for report in self.reports), [
             report["ran"] for report in self.reports
@@ -197,7 +197,7 @@ def run_suite(local_ranks: Callable[[str], LocalRanks], suite: Path) -> RunSuite
     ) -> Ran:
         script = str(Path(__file__).with_name("mpi4py_suite.py"))
         program = [sys.executable, script, str(suite), str(folder), *modules]
-        # Measured calls go another way than unmeasured ones; under the rule they are to go that other way.
+        # Measured calls take another path than unmeasured ones. Under the rule, the latter are tested.
         stats = None if not specs else folder / "stats.json"
         nodes = (settings or {}).get("STRETTO_TOPOLOGY", TOPOLOGIES[name])
         topology = None if specs is None else nodes
@@ -219,7 +219,7 @@ def natively(run_suite: RunSuite, tmp_path_factory: pytest.TempPathFactory) -> C
         if name not in known:
             ran = run_suite(name, ALL_MODULES, None, tmp_path_factory.mktemp("native"))
             known[name] = set(ran.failed)
-            # Else an MPI that fails in everything would let Stretto pass.
+            # Otherwise Stretto would pass the tests with an MPI library that fails all of them.
             assert len(known[name]) < 5, known[name]
         return known[name]
 
@@ -262,7 +262,7 @@ def test_passes_under(
 ) -> None:
     run_suite(name, MODULES, specs, tmp_path).check(FEWEST_TESTS, natively(name))
     calls = calls_by_spec(tmp_path / "stats.json", name)
-    # Where an algorithm does not keep the order that an operation needs, the library's own takes over.
+    # If an algorithm does not keep the order that an operation needs, the library carries the call out.
     assert all(calls[spec] for spec in specs if not spec.startswith(UNCOUNTED)), calls
     assert sum(calls[spec] for spec in specs) > FEWEST_CALLS, calls
 
@@ -294,8 +294,8 @@ def test_non_blocking_passes_under(
 def test_non_blocking_passes_in_pieces(
     run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str
 ) -> None:
-    # Of the library's own calls only non-blocking ones can be cut: persistent ones need not be started in the
-    # same order by all ranks. And of those here, some may go to the library's blocking function.
+    # Of the library's own calls only non-blocking ones can be cut, since ranks may start persistent calls in
+    # different orders. Some of the calls here may go to the library's blocking function.
     ran = run_suite(name, NON_BLOCKING_MODULES, PIECES, tmp_path)
     ran.check(FEWEST_NON_BLOCKING_TESTS[name], natively(name))
     calls = calls_by_spec(tmp_path / "stats.json", name)
@@ -327,7 +327,7 @@ def test_passes_with_connections_between_nodes(
 def test_diagnosis_changes_nothing(
     run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str
 ) -> None:
-    # The suite's calls match, whatever datatypes and forms it has, so that nothing is there to be told.
+    # The suite's calls match, whatever their datatypes and forms are, so nothing is reported.
     settings = {"STRETTO_CHECK": "1", "STRETTO_WATCHDOG": "1h", "STRETTO_TRACE": str(tmp_path)}
     ran = run_suite(name, ["test_cco_buf", *NON_BLOCKING_MODULES], TREES, tmp_path, settings)
     ran.check(FEWEST_NON_BLOCKING_TESTS[name] + 50, natively(name))

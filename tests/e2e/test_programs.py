@@ -19,7 +19,7 @@ from stretto import _core
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
 
-# Each collective's first algorithm; the usual one of allreduce and bcast in several messages.
+# Each collective's first algorithm. The usual algorithms of allreduce and bcast, in several messages.
 FORCED = {one.collective: one.usual for one in reversed(_core.algorithms())} | {
     "allreduce": "ring:segments=3",
     "bcast": "chain:segments=2",
@@ -44,7 +44,7 @@ def test_the_result_is_the_same(
     def run(way: str, specs: Sequence[str] | None) -> list[float | str]:
         line, stats = program.line(tmp_path / way), tmp_path / f"{way}.json"
         output = local_ranks(program.mpi).run(RANKS, line, specs=specs, stats=stats, seconds=SECONDS)
-        # It has nothing to say: no call went past it.
+        # Stretto prints nothing, since it intercepts all calls.
         assert "stretto: " not in output
         return [number(word) for word in program.results(output, tmp_path / way)]
 

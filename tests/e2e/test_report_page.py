@@ -41,13 +41,13 @@ def page(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser(page: Path, chromium: Chrome) -> Chrome:
     """A browser with the page."""
     chromium.get(page.as_uri())
-    # Drawn when all scripts have run.
+    # The charts are drawn when all scripts have run.
     WebDriverWait(chromium, SECONDS).until(lambda _: len(plots(chromium)) == len(TRACES))
     return chromium
 
 
 def plots(browser: Chrome) -> dict[str, int]:
-    """What Plotly drew: the charts, and how many traces each has in its DOM."""
+    """Returns the number of traces in the DOM of each chart that Plotly drew."""
     found: dict[str, int] = browser.execute_script(
         """return Object.fromEntries([...document.querySelectorAll('.js-plotly-plot')].map(
             (one) => [one.dataset.chart, one.querySelector('svg.main-svg') ? one.data.length : 0]));"""
@@ -61,7 +61,7 @@ def log(browser: Chrome, kind: str) -> list[dict[str, Any]]:
 
 
 def requested(browser: Chrome, page: Path) -> list[str]:
-    """What the page asked for since the last look; the browser has pages of its own, such as its first."""
+    """Returns the page's requests since the last call, without requests of the browser's own pages."""
     events = [json.loads(entry["message"])["message"] for entry in log(browser, "performance")]
     requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
     return [one["request"]["url"] for one in requests if one["documentURL"] == page.as_uri()]

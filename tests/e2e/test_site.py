@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation builds into a site; no link leads nowhere, and nothing comes from another machine."""
+"""The documentation builds into a site. All links work, and nothing is loaded from another machine."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_every_algorithm_is_on_the_page_of_specs(site: Path) -> None:
 
 def test_messages_of_commands_are_on_their_page(site: Path) -> None:
     text = Page(site / "messages.html").text
-    for message in ("there is no -- before the program; write: … -- PROGRAM", "… could not be started: …"):
+    for message in ("there is no -- before the program; use: … -- PROGRAM", "… could not be started: …"):
         assert message in text
 
 
@@ -138,7 +138,7 @@ def test_lists_are_such_for_mkdocs(page: Path) -> None:
 def test_a_page_that_was_opened_as_a_file_searches(site: Path, chromium: Chrome) -> None:
     chromium.get((site / "source" / "examples" / "sum.f90.html").as_uri())
     chromium.find_element(By.TAG_NAME, "body").send_keys("/reproducible")
-    # They change while the word is typed.
+    # The results change while the word is typed.
     result = (By.CSS_SELECTOR, ".md-search-result__item a[href*='algorithms.html']")
     WebDriverWait(chromium, 20).until(lambda browser: browser.find_elements(*result))
     assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]

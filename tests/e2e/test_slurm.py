@@ -142,13 +142,13 @@ def in_brackets(output: str) -> list[list[str]]:
 
 
 def with_it() -> list[str]:
-    """What SHOW prints where Stretto is all that is preloaded."""
+    """Returns the output of SHOW if only Stretto is preloaded."""
     return [str(library()), str(library().with_name("libstretto-audit.so")), IN_ANY_ORDER]
 
 
 @pytest.fixture
 def bare(slurm: dict[str, str]) -> dict[str, str]:
-    """The environment without what these tests preload themselves."""
+    """The environment without the objects that the tests themselves preload."""
     return {**slurm, "LD_PRELOAD": ""}
 
 
@@ -238,7 +238,7 @@ def test_the_plugin_for_all_jobs(
 def test_the_plugin_preloads_as_exec_does(
     bare: dict[str, str], objects: Path, preloaded: str, tmp_path: Path
 ) -> None:
-    """What is preloaded stays in front, but for MPI libraries and other Strettos."""
+    """Other preloaded objects stay in front, except MPI libraries and other Strettos."""
     variables = f"PATH,STRETTO_LIB_DIR={library().parent},ASAN_OPTIONS=a=1"
     launcher = ["srun", f"--export={variables},LD_PRELOAD={preloaded.format(objects, library())}"]
     by_exec = in_brackets(run(bare, [*launcher, STRETTO, "exec", *SHOW], tmp_path))
@@ -249,7 +249,7 @@ def test_the_plugin_preloads_as_exec_does(
 def test_the_plugin_keeps_auditors(
     bare: dict[str, str], configure: Callable[..., None], objects: Path, tmp_path: Path
 ) -> None:
-    """Stretto's own comes behind them, if it is there."""
+    """Stretto's auditor comes after the user's auditors, if it is there."""
     configure(f"lib={objects}")
     variables = f"--export=PATH,LD_AUDIT={objects}/libtool.so"
     [shown] = in_brackets(run(bare, ["srun", variables, "--stretto", *SHOW], tmp_path))
@@ -264,7 +264,7 @@ def test_the_plugin_keeps_auditors(
 def test_the_library_beside_the_plugin(
     bare: dict[str, str], configure: Callable[..., None], plugin: Path, objects: Path, tmp_path: Path
 ) -> None:
-    """It is the one, unless plugstack.conf names another one."""
+    """The plugin's own folder is the default, unless plugstack.conf names another folder."""
     moved = Path(shutil.copy(plugin, objects))
     configure(path=moved)
     [shown] = in_brackets(run(bare, ["srun", "--stretto", *SHOW], tmp_path))
@@ -298,7 +298,7 @@ def test_a_library_that_is_not_there(
     program: Path,
     tmp_path: Path,
 ) -> None:
-    """The job runs without it, and one task says so."""
+    """The job runs without Stretto, and one task says so."""
     configure("lib=/nowhere")
     launcher = ["srun", f"--mpi={PMI[abi]}", "-n", "2", "--stretto"]
     output = run(slurm, [*launcher, *SET, program], tmp_path)
@@ -311,7 +311,7 @@ def test_a_library_that_is_not_there(
 
 @pytest.mark.parametrize("pmi", ["none", *PMI.values()])
 def test_ranks_of_pytorch(slurm: dict[str, str], cache: dict[str, str], tmp_path: Path, pmi: str) -> None:
-    """Each task says by itself which rank it is, whatever else srun tells it."""
+    """Each task sets its rank from Slurm's variables, whatever else srun sets."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(listener.getsockname()[1])}
     place = "RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID"

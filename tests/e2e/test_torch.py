@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
 
 FOLDER = Path(__file__).parent
-# Open MPI's sums of 8-bit integers are wrong by its op/avx.
+# Open MPI's op/avx gives wrong sums of 8-bit integers.
 RIGHT_SUMS = {"OMPI_MCA_op": "^avx"}
 SECONDS = 200
 
 
 def lines_of_right(output: str) -> int:
-    # Launchers mix what ranks write at once.
+    # Launchers mix the output of ranks that write at the same time.
     return output.count("right")
 
 
@@ -111,7 +111,7 @@ def test_tensors_on_a_device(
     specs: str | None,
     part: str,
 ) -> None:
-    """By libraries that take host memory only: what Stretto carries out, and what it leaves to them."""
+    """With libraries that support only host memory: calls by Stretto, and calls by the library."""
     program = [*PYTHON, str(FOLDER / "torch_on_device.py"), str(device), part]
     output = local_ranks(name).run(
         ranks,
@@ -129,7 +129,7 @@ def test_tensors_on_a_device(
 def test_streams_with_a_library_that_takes_device_memory(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], device: Path, name: str, specs: str
 ) -> None:
-    """It gets the tensors themselves, after what is in their current stream."""
+    """The library gets the tensors themselves, after the operations in their current stream."""
     program = [*PYTHON, str(FOLDER / "torch_on_device.py"), str(device), "streams"]
     output = local_ranks(name).run(
         2,
@@ -275,7 +275,7 @@ def test_a_job_that_fails_ends_with_a_line(
     program = [*PYTHON, str(FOLDER / "torch_failing.py"), case]
     output = local_ranks(name).run(3, program, settings={**cache, **settings}, succeeds=False)
     assert line in output, output
-    # However it failed, nothing was right.
+    # In all failures, no rank printed "right".
     assert lines_of_right(output) == 0
 
 
@@ -299,7 +299,7 @@ def test_without_torch_it_says_so() -> None:
 
 
 def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
-    # What it makes needs no other C++ library.
+    # The compiled extension needs no other C++ library.
     static = tmp_path / "static"
     static.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho nothing >"$2"\n')
     static.chmod(0o755)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's own tests of backends pass on the backend "stretto", by MPI and without, and in place of gloo.
 
-They come with the installed PyTorch. Those that fail run on gloo, too: what fails there is the tests' own
-fault, or that of ranks which share cores.
+They come with the installed PyTorch. Tests that fail are also run on gloo. Tests that fail there have faults
+of their own, or fail because ranks share cores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SECONDS = 1500
 MOST_JOBS = 8
 SETTINGS = {"OMP_NUM_THREADS": "1"}
 
-# What PyTorch says in tests that cannot pass on a backend that is not its own, and what Stretto refuses.
+# Messages of PyTorch in tests that cannot pass on a backend that is not its own, and refusals of Stretto.
 KNOWN_FAILURES = (
     "monitored_barrier is only implemented for GLOO backend",
     "String comparison failed: 'custom' != 'stretto'",
@@ -43,14 +43,14 @@ REASONS = (
 )
 
 
-# Runs a program on all ranks, which may end in any way; its output.
+# Runs a program on all ranks, which may end in any way. Returns its output.
 Start = Callable[[Sequence[str], dict[str, str]], str]
 
 
 def run_suite(
     start: Start, backend: str, settings: dict[str, str], folder: Path, tests: Iterable[str] = ()
 ) -> dict[str, Outcome]:
-    """How the tests came out. A job that one of them has ended is continued by another job."""
+    """Returns the outcomes of the tests. If a test ends the job, another job continues with the rest."""
     folder.mkdir()
     program = [*PYTHON, "-m", "tests.e2e.torch_own_tests", backend, str(folder), *tests]
     for _ in range(MOST_JOBS):
@@ -111,7 +111,7 @@ def test_they_pass(
 
 
 def documented(way: str) -> int:
-    """The number of tests that pass, as the documentation has it."""
+    """Returns the number of tests that pass according to the documentation."""
     text = DOCUMENT.read_text(encoding="utf-8")
     (header,) = re.findall(r"^\| tests \|(.*)\| why \|$", text, re.MULTILINE)
     (row,) = re.findall(r"^\| passed \|(.*)\|[^|]*\|$", text, re.MULTILINE)

@@ -84,7 +84,7 @@ def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_pa
 def run_ranks(
     ranks: int, case: str, settings: Mapping[str, str], folder: Path, before: Sequence[str] = ()
 ) -> list[subprocess.CompletedProcess[str]]:
-    """How ranks that a shell could have started have ended."""
+    """Starts ranks as a shell would. Returns how they have ended."""
     program = [*before, *PYTHON, str(FOLDER / "torch_by_store.py"), case]
     started = [
         subprocess.Popen(
@@ -148,7 +148,7 @@ def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, sta
 
 
 def test_ranks_that_do_not_see_each_others_processes(quiet: dict[str, str], tmp_path: Path) -> None:
-    """As containers of one node do not. A rank that failed to share its memory would say so."""
+    """Containers on one node do not. A rank that failed to share its memory would say so."""
     alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     for ended in run_ranks(3, "again", quiet, tmp_path, alone):
         check_right(ended)
@@ -171,12 +171,12 @@ def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, 
     assert lines_of_right(output) == 2
 
 
-# On a host of this name.
+# Runs a program on a host whose name has no address.
 UNNAMED = ["unshare", "--user", "--map-root-user", "--uts", "sh", "-c", 'hostname nowhere; exec "$@"', "sh"]
 
 
 def test_a_host_whose_name_has_no_address(quiet: dict[str, str]) -> None:
-    """Gloo itself would look for it, and warn."""
+    """Gloo itself would look for the address, and warn."""
     code = """
 import torch.distributed as dist
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -280,7 +280,7 @@ def test_mpirun_may_start_torchrun(
 
 
 def said(code: str, settings: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """What a process says that runs alone."""
+    """Runs a process alone. Returns its output."""
     environment = {**os.environ, **(settings or {})}
     return subprocess.run(
         [*PYTHON, "-c", code], env=environment, capture_output=True, text=True, timeout=SECONDS

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-# Steps without communication are another graph, which TensorFlow takes long to make, most of all of many
+# Steps without communication need another graph. TensorFlow takes long to make it, especially for many
 # layers.
 BRIEF = ["--batch", "2", "--rounds", "2", "--steps", "1", "--compute-steps", "0"]
 
@@ -79,7 +79,7 @@ def test_tensorflow_with_float16_gradients(tensorflow: Path, tmp_path: Path) -> 
 def test_pytorch_with_bfloat16_gradients(tmp_path: Path) -> None:
     ours = trained(pytorch("--compression", "bf16", "--specs", "native,ring"), tmp_path / "ours.json")
     exact = trained(pytorch("--specs", "native,ring"), tmp_path / "exact.json")
-    # 8 bits of a gradient, in the first steps.
+    # Short floats have 8 bits, and these are the first steps.
     assert losses(ours, 2) == pytest.approx(losses(exact, 2), rel=0.05)
 
 

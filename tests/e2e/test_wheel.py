@@ -59,7 +59,7 @@ def run(
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The variables of an environment that has the wheel, and all programs but those that build."""
+    """The variables of an environment with the wheel, and with all programs except build tools."""
     folder = tmp_path_factory.mktemp("empty")
     tools = folder / "tools"
     tools.mkdir()
@@ -146,7 +146,7 @@ def test_without_an_mpi_library_there_is_one_line(empty: dict[str, str], tmp_pat
     environment = {**empty, "PATH": str(command(empty).parent)}
     ran = subprocess.run(["stretto", "doctor"], env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 1
-    assert "no MPI library is found" in ran.stdout
+    assert "no MPI library was found" in ran.stdout
     lib = command(empty).parents[1] / "lib"
     program = next(lib.glob("python3*/site-packages/stretto/lib/stretto-bench"))
     ran = subprocess.run([program, "abi"], env={}, capture_output=True, text=True)  # no Debian has that
@@ -221,7 +221,7 @@ def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> Non
     assert "building" not in output
     assert "the wheel has stretto.torch for it" in run(["stretto", "doctor"], environment, tmp_path)
 
-    # It asks for no newer system than PyTorch does, and names no folder of the machine that built it.
+    # The extension needs no newer system than PyTorch does, and has no path of the machine that built it.
     libraries = extension.parents[3] / "torch/lib"
     for family in ("GLIBC", "GLIBCXX", "CXXABI"):
         own, pytorch = (
@@ -238,7 +238,7 @@ def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> Non
         assert ran.returncode == 1
         return [line for line in ran.stderr.splitlines() if line.startswith("stretto: ")]
 
-    # One that cannot be loaded is built instead, and so is that of another release.
+    # If the wheel's extension cannot be loaded, or is for another release, the extension is built.
     extension.write_bytes(b"of another system")
     announced, refused = lines_of_build()
     assert "once, since the wheel's cannot be loaded (" in announced
@@ -252,7 +252,7 @@ def test_pytorch_needs_no_compiler(empty: dict[str, str], tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("flavor", ["openmpi", "openmpi5", "mpich", "mpich5", "intelmpi"])
 def test_every_library_is_measured(empty: dict[str, str], flavor: str, tmp_path: Path) -> None:
-    """By the same program, though their files have different names."""
+    """The same program measures all libraries, although their files have different names."""
     words = ["stretto", "bench", "allreduce", "--mpi", flavor, "--specs", "native,ring", "--sizes", "1KiB"]
     environment = {**empty, "STRETTO_MPI_PREFIXES": ":".join(map(str, (ROOT / ".mpi").iterdir()))}
     output = run([*words, "--max-seconds", "2", "-o", tmp_path / "run.json"], environment, tmp_path)

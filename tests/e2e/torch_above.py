@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch builds on a backend works on "stretto": functional collectives, DTensor, FSDP, ZeRO. A rank's
-program.
+"""Parts of PyTorch that use a backend work on "stretto": functional collectives, DTensor, FSDP, ZeRO. A
+rank's program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ init_device_mesh: Any = importlib.import_module("torch.distributed.device_mesh")
 
 
 def numbers(rank: int, ranks: int) -> torch.Tensor:
-    """One for each other rank."""
+    """One number for each rank."""
     return torch.arange(ranks) + 10.0 * rank
 
 
@@ -31,14 +31,14 @@ def exchange(rank: int, ranks: int) -> None:
     sent = numbers(rank, ranks).requires_grad_()
     came = functional.all_to_all_single_autograd(sent, [1] * ranks, [1] * ranks, dist.group.WORLD)
     assert torch.equal(came, 10.0 * torch.arange(ranks) + rank)
-    # The gradient of what went to rank r is weighted there.
+    # Rank r weights the gradient of the numbers that it received.
     (came * (rank + 1)).sum().backward()
     assert sent.grad is not None
     assert torch.equal(sent.grad, torch.arange(ranks) + 1.0)
 
 
 def coalesced(rank: int, ranks: int) -> None:
-    """Calls that PyTorch makes one of."""
+    """Calls that PyTorch merges into one."""
     sums = [torch.full((5,), float(rank + i)) for i in range(3)]
     with dist._coalescing_manager(async_ops=True) as works:
         for one in sums:
@@ -49,7 +49,7 @@ def coalesced(rank: int, ranks: int) -> None:
 
 
 def sharded_tensor(rank: int, ranks: int) -> None:  # noqa: ARG001
-    """A tensor of which each rank has rows."""
+    """A tensor whose rows are spread over the ranks."""
     whole = torch.arange(4.0 * ranks).view(-1, 1)
     mesh = init_device_mesh("cpu", (ranks,))
     doubled = tensor.distribute_tensor(whole, mesh, [tensor.Shard(0)]) * 2

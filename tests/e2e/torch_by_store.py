@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of the backend "stretto" without MPI, by name of a case: how they begin, end, fail and begin again.
+"""Jobs of the backend "stretto" without MPI, by cases: how they begin, end, fail and begin again.
 
-A rank's program, which imports torch only. Ranks meet in a store of their own, whatever the job does.
+A rank's program, which imports only torch. Ranks meet in a store of their own, whatever the job does.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def refusal(call: Callable[[], Any]) -> str:
 
 
 def again(ranks: Ranks) -> None:
-    """One job after the other, with groups, and what is in flight when the last group goes."""
+    """One job after the other, with groups, and with calls in flight when the last group is destroyed."""
     for _ in range(3):
         begin(ranks)
         check_total(ranks.size)
@@ -84,7 +84,7 @@ def again(ranks: Ranks) -> None:
         dist.destroy_process_group()
         work.wait()
         assert torch.all(tensor == ranks.size)
-    # What cannot end fails, and its buffer is free.
+    # A call that cannot end fails, and its buffer is free.
     begin(ranks)
     tensor = torch.ones(10)
     work = dist.irecv(tensor, (ranks.rank + 1) % ranks.size)
@@ -126,23 +126,23 @@ def first_groups(ranks: Ranks) -> None:
 
 
 def late(ranks: Ranks) -> None:
-    """A rank that comes too late: the others hear which. Then all come."""
+    """A rank comes too late, and the others learn which. Then all come."""
     if ranks.is_last:
         ranks.meet("late", range(ranks.last))
     line = refusal(lambda: begin(ranks, SHORT))
-    who = "rank 0 has not answered" if ranks.is_last else f"rank {ranks.last} did not come"
+    who = "rank 0 has not answered" if ranks.is_last else f"rank {ranks.last} did not arrive"
     assert f"within 2 s: {who}" in line, line
     ranks.meet("late")
     begin(ranks)
     check_total(ranks.size)
     if not ranks.is_last:
         line = refusal(lambda: dist.new_group(timeout=SHORT))
-        assert f"rank {ranks.last} did not come" in line, line
+        assert f"rank {ranks.last} did not arrive" in line, line
         assert "process group 2" in line, line
 
 
 def overdue(ranks: Ranks) -> None:
-    """A rank that does not call. All calls of the job fail, and their buffers are free. A new job works."""
+    """A rank makes no call. All calls of the job fail, and their buffers are free. A new job works."""
     begin(ranks, SHORT)
     dist.barrier()
     if ranks.is_last:
@@ -171,13 +171,13 @@ def overdue(ranks: Ranks) -> None:
 
 
 def check_until_failure(size: int) -> None:
-    """The news of a failure are on their way."""
+    """The news of a failure may still be on its way."""
     while True:
         check_total(size)
 
 
 def killed(ranks: Ranks) -> None:
-    """A rank dies. The others hear which, and go on without it."""
+    """A rank dies. The others learn which, and continue without it."""
     begin(ranks)
     check_total(ranks.size)
     ranks.meet("before the end")  # a call that is under way would fail, too
@@ -206,7 +206,7 @@ def ending(ranks: Ranks) -> None:
 
 
 def exception(ranks: Ranks) -> None:
-    """An exception that nobody caught: the other ranks hear of it."""
+    """An uncaught exception, of which the other ranks learn."""
     begin(ranks)
     check_total(ranks.size)
     ranks.meet("before the end")  # a call that is under way would fail, too
@@ -232,7 +232,7 @@ def aborted(ranks: Ranks) -> None:
 
 
 def monitored(ranks: Ranks) -> None:
-    """A barrier that names who does not come, and leaves the job as it was."""
+    """A barrier that names ranks that do not arrive, and leaves the job as it was."""
     begin(ranks)
     group: Any = dist.group.WORLD
     for wait_all_ranks in (False, True):
@@ -269,7 +269,7 @@ def stores(_ranks: Ranks) -> None:
 def of_store(rank: int, url: str, folder: str) -> None:
     """A rank of two."""
     if url.startswith("tcp"):
-        # The port that rank 0 has got.
+        # The port on which rank 0 listens.
         meeting = dist.FileStore(f"{folder}/port", 2)
         server = dist.TCPStore("127.0.0.1", 0, is_master=True) if rank == 0 else None
         if server is not None:
@@ -311,7 +311,7 @@ CASES: dict[str, Callable[[Ranks], None]] = {
 
 
 def main() -> None:
-    """Run a case. What it leaves is destroyed, unless the end of the process is the case."""
+    """Run a case, and destroy the groups that it leaves, unless the case is the end of the process."""
     torch.set_num_threads(1)
     ranks = Ranks()
     CASES[sys.argv[1]](ranks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every collective of torch.distributed by "stretto", against what is computed here.
+"""Every collective of torch.distributed by "stretto", compared with results that are computed here.
 
 A rank's program, of an MPI launcher or of torchrun. Argument: the name of the backend, if it is another one.
 """
@@ -26,7 +26,7 @@ SHORT = (torch.float16, torch.bfloat16)
 FLOATS = (torch.float32, torch.float64, *SHORT)
 INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 TYPES = (*FLOATS, *INTEGERS, torch.bool)
-# What only moves data takes any type.
+# Calls that only move data support any type.
 MOVED_TYPES = (*TYPES, torch.complex64, torch.float8_e5m2)
 SUM, PRODUCT, MIN, MAX = dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX
 BAND, BOR, BXOR, AVG = dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR, dist.ReduceOp.AVG
@@ -190,7 +190,7 @@ class Checks:
         for of_rank, its in enumerate(lists):
             for tensor, of_ranks in zip(its, inputs, strict=True):
                 same(tensor, of_ranks[of_rank], "all_gather_coalesced")
-        # What functional collectives and FSDP make of several calls.
+        # The merged calls of functional collectives and FSDP.
         group: Any = self.group or dist.group.WORLD
         outputs = [torch.empty(self.size * len(one[0])) for one in inputs]
         group.allgather_into_tensor_coalesced(outputs, [one[self.rank] for one in inputs]).wait()
@@ -204,7 +204,7 @@ class Checks:
             same(tensor, combine(SUM, of_ranks), "reduce_scatter_tensor_coalesced")
 
     def layouts(self) -> None:
-        """What is not contiguous, belongs to a graph, or is an inference tensor."""
+        """Tensors that are not contiguous, belong to a graph, or are inference tensors."""
         inputs = [values(rank, 600).view(20, 30) for rank in self.ranks]
         transposed = inputs[self.rank].clone().t()
         dist.all_reduce(transposed, SUM, self.group)
@@ -251,7 +251,7 @@ class Checks:
             )
 
     def views(self) -> None:
-        """Of numbers whose conjugates or negatives are still to be taken."""
+        """Views whose conjugates or negatives are still to be taken."""
         self.conjugates()
         self.negatives()
 
@@ -347,7 +347,7 @@ class Checks:
         assert found == [mine], found
 
     def asynchronous(self) -> None:
-        """Many at once, of which some are waited for, some tested and some only heard of by their futures."""
+        """Many calls at once: some are waited for, some tested, and some only complete their futures."""
         wanted, tensors, works = [], [], []
         for i in range(90):
             inputs = self.all_values(1 + 700 * (i % 9), torch.float32, seed=i)
@@ -380,7 +380,7 @@ class Checks:
         dist.barrier(self.group)
 
     def one_after_the_other(self) -> None:
-        """What follows a work waits for the future of another one, as PyTorch's own hooks do."""
+        """A callback of a work waits for the future of another work, as PyTorch's own hooks do."""
         inputs = self.all_values(5000, torch.float32)
         tensor, other = inputs[self.rank].clone(), inputs[self.rank].clone()
 
@@ -395,14 +395,14 @@ class Checks:
 
         found = dist.all_reduce(tensor, SUM, self.group, async_op=True).get_future().then(again).wait()
         same(found, torch.cat([combine(SUM, inputs)] * 2), "futures that wait for futures")
-        # Those of a hook end after the backward pass; the next call must find all as it was.
+        # The works of a hook end after the backward pass. The next call must find the group as it was.
         dist.barrier(self.group)
 
     def each_for_the_next(self) -> None:
-        """What follows a work waits for one that may have ended in the same look."""
+        """A callback of a work waits for a work that may have ended in the same poll."""
         for _ in range(20):
             if self.rank == 0:
-                time.sleep(0.005)  # the others then look less often
+                time.sleep(0.005)  # the others then poll less often
             works = [dist.all_reduce(torch.ones(9), SUM, self.group, async_op=True) for _ in range(4)]
             futures = [work.get_future() for work in works]
             following = [
@@ -439,7 +439,7 @@ def main(backend: str = "stretto") -> None:
     assert whole._get_backend(torch.device("cpu")).name() == "stretto"
     everybody = list(range(size))
     Checks(None, everybody).run()
-    # Overlapping groups, made by all ranks in one order; a call of one is under way in the other.
+    # Overlapping groups, which all ranks make in the same order. Calls of the two are in flight together.
     groups = [(dist.new_group(members), members) for members in (everybody[1:], everybody[::-1][:2], [0])]
     first = torch.full((5000,), float(rank))
     under_way = dist.all_reduce(first, async_op=True)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device for PyTorch (PrivateUse1) whose memory is that of the stand-in driver: the processor cannot access
-// it, and only the driver copies it. What PyTorch does with its tensors, the processor does by another
-// mapping of that memory, at once or, in a stream of the driver, later.
+// A device for PyTorch (PrivateUse1) whose memory is the stand-in driver's. The processor cannot access this
+// memory; only the driver copies it. The processor carries out PyTorch's operations on tensors by another
+// mapping of the memory: at once or, in a stream of the driver, later.
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -31,7 +31,7 @@ Function of_driver(const char* name) {
   return reinterpret_cast<Function>(function);
 }
 
-/// Streams: 0 is the default one, of which the driver's handle is null.
+/// The number of streams. Stream 0 is the default one, whose handle of the driver is null.
 constexpr std::size_t streams = 4;
 void* handle(c10::StreamId id) {
   static std::array<void*, streams> handles{};
@@ -65,9 +65,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
   void* getStreamNativeHandle(const c10::Stream stream) const override { return handle(stream.id()); }
   void synchronizeStream(const c10::Stream& stream) const override {
-    if (stream.id() == 0) ++waits;  // all that the program has put there
+    if (stream.id() == 0) ++waits;  // for all operations that the program has put there
   }
-  // Nothing but what a test puts into a stream by set_later() is late.
+  // Only operations that a test puts into a stream by set_later() are late.
   void record(void**, const c10::Stream&, const c10::DeviceIndex, const c10::EventFlag) const override {}
   void block(void*, const c10::Stream&) const override {}
   bool queryEvent(void*) const override { return true; }
@@ -83,7 +83,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 };
 
 std::atomic<bool> is_foreign{false};
-/// Whether a library could read it, as one that takes device memory does.
+/// Whether an MPI library could read the memory, as libraries that support device memory do.
 const bool is_open = std::getenv("STANDIN_OPEN") != nullptr;
 
 struct Allocator final : c10::Allocator {
@@ -107,7 +107,7 @@ struct Allocator final : c10::Allocator {
 Allocator allocator;
 REGISTER_ALLOCATOR(kind, &allocator);
 
-/// The same elements, where the processor can access them.
+/// Returns a tensor of the same elements in the mapping that the processor can access.
 at::Tensor reached(const at::Tensor& tensor) {
   if (tensor.device().type() != kind) return tensor;
   const auto options = at::TensorOptions().dtype(tensor.dtype());
@@ -189,12 +189,12 @@ VISIBLE void standin_set_later(void* data, int value, std::size_t bytes, int mil
   of_driver<void (*)(void*, void*, int, std::size_t, int)>("stand_in_set_later")(handle(current), data, value,
                                                                                  bytes, milliseconds);
 }
-/// From now on, tensors are in memory that the driver does not know, as on another vendor's device; 0: no
-/// more.
+/// Puts tensors, from now on, into memory that the driver does not know, as on another vendor's device. 0
+/// ends this.
 VISIBLE void standin_be_foreign(int foreign) {
   is_foreign = foreign != 0;
 }
-/// How often a thread waited for all of the default stream.
+/// Returns how often a thread waited for all operations of the default stream.
 VISIBLE int standin_waits() {
   return waits;
 }

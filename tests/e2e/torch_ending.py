@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to end a job by the backend "stretto" that are no faults, by name. A rank's program."""
+"""Regular ways to end a job by the backend "stretto", by name. A rank's program."""
 
 from __future__ import annotations
 

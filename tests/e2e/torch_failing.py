@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong in a job by the backend "stretto", by name. A rank's program."""
+"""Failures of a job by the backend "stretto", by name. A rank's program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 import torch
 
 LAST = int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1) - 1
-# For the others, which wait meanwhile.
+# The timeout of the other ranks, which wait meanwhile.
 LONG = timedelta(seconds=600)
 
 
@@ -78,7 +78,7 @@ def of_one_call(done: Any) -> torch.Tensor:
 
 
 def of_two_calls(done: Any) -> torch.Tensor:
-    """What follows the first call makes a second one and waits for it, as in PyTorch's own hooks."""
+    """A callback of the first call makes a second call and waits for it, as in PyTorch's own hooks."""
     work: Any = dist.all_reduce(of_one_call(done), async_op=True)
     result: torch.Tensor = work.get_future().wait()[0]
     return result
@@ -111,7 +111,7 @@ def daemon() -> None:
 
 
 def then() -> None:
-    """An exception in what follows a work."""
+    """An exception in a callback of a work."""
     rank = begin()
     work: Any = dist.all_reduce(torch.ones(4), async_op=True)
 
@@ -140,7 +140,7 @@ def exit_from_main() -> None:
 
 
 def overdue() -> None:
-    """A rank that does not call: the others hear of it after the timeout, by the call and by its future."""
+    """A rank makes no call. The others get an error after the timeout, by the call and by its future."""
     rank = begin(timedelta(seconds=2))
     dist.barrier()
     if rank == LAST:

@@ -26,7 +26,7 @@ def carrier(group: Any) -> str:
 
 
 def check_names() -> None:
-    """However a program asks for gloo, it gets Stretto, and hears of gloo."""
+    """However a program asks for gloo, it gets Stretto, under gloo's name."""
     for asked in ("gloo", "cpu:gloo", "cpu:gloo,cuda:gloo"):
         group = dist.new_group(backend=asked)
         assert carrier(group) == "stretto", asked

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries above torch.distributed train a network in which Stretto is in place of gloo, or named.
+"""Libraries above torch.distributed train a network with Stretto, in place of gloo or by its own name.
 
     torch_libraries.py accelerate|deepspeed|ray gloo|stretto
 
-A rank's program, but for Ray, which starts its ranks itself. The result must be that of one process alone.
+A rank's program; but Ray starts its ranks itself. The result must be the same as that of a single process.
 """
 
 from __future__ import annotations

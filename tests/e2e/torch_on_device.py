@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on a device by "stretto": of a GPU, or those of torch_device.cpp in the stand-in driver's memory.
+"""Tensors on a device by "stretto": on a GPU, or on torch_device.cpp's device in the stand-in's memory.
 
 A rank's program. Arguments: `cuda`, or a folder with libcuda.so.1 (the stand-in) and torch_device.so; and a
 part: `collectives`, `streams`, `training` or `refused`.
@@ -118,8 +118,8 @@ def streams(device: Gpu | StandIn) -> None:
                 dist.recv(other, 0)
                 torch_collectives.same(other.cpu(), torch.full((count,), 7, dtype=torch.int8), "received")
     device.use_stream(0)
-    # What is late in one stream delays no call after another one, nor its copies to a tensor with gaps. (CUDA
-    # loads a kernel at its first use, and waits for the device then.)
+    # Operations that are late in one stream delay no call in another, nor its copies to a tensor with gaps.
+    # (CUDA loads a kernel at its first use, and then waits for the device.)
     device.use_stream(2)
     dist.all_reduce(torch.ones(1000, 2, device=DEVICE)[:, 0])
     device.use_stream(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file in which torch_own_tests.py notes how tests came out."""
+"""The file in which torch_own_tests.py records the outcomes of tests."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 
 BACKEND: stretto or gloo. With STRETTO_REPLACE=gloo, gloo is Stretto.
 
-How each test came out is noted in FOLDER. Tests that are noted there are not run again, so a job that a test
-has ended is continued by another one. TEST ...: only these.
+Outcomes are recorded in FOLDER. Tests with a recorded outcome are not run again, so if a test ends the job,
+another job can continue. TEST ...: runs only these tests.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ common_distributed: Any = importlib.import_module("torch.testing._internal.commo
 common_utils: Any = importlib.import_module("torch.testing._internal.common_utils")
 
 SUITE = "torch.testing._internal.distributed.distributed_test"
-# Which tests apply is decided when the suite is imported, by the name of the backend. Stretto can do what
-# either of these can: gloo trains models, MPI exchanges between all ranks.
+# The suite decides by the backend's name, when it is imported, which tests apply. Stretto supports what gloo
+# and MPI support: gloo trains models, and MPI exchanges between all ranks.
 DIALECTS = {"stretto": ("gloo", "mpi"), "gloo": ("gloo",)}
 # Tests take long where ranks share cores.
 SECONDS_OF_TEST = 240
@@ -42,7 +42,7 @@ BARRIER_SECONDS = 120
 
 
 class Name(str):
-    """The name of the tested backend, which answers to its dialect's, too."""
+    """The name of the tested backend, which also equals the name of its dialect."""
 
     dialect: str
 
@@ -66,7 +66,7 @@ def load_suite(dialect: str, backend: str) -> Any:
     sys.modules[SUITE] = suite
     spec.loader.exec_module(suite)
     os.environ["BACKEND"] = backend
-    # Tests ask at run time, too, what the backend can do.
+    # Tests also ask at run time what the backend supports.
     suite.BACKEND = Name(backend)
     suite.BACKEND.dialect = dialect
     for name in ("PROFILING_SUPPORTED_BACKENDS", "SEND_RECV_PROFILING_SUPPORTED_BACKENDS"):
@@ -91,7 +91,7 @@ class Ranks:
         )
 
     def gather(self, name: str, mine: str) -> list[str]:
-        """What each rank has to say."""
+        """Returns the text of each rank."""
         self.store.set(f"{name}/{self.rank}", mine)
         return [self.store.get(f"{name}/{rank}").decode() for rank in range(self.size)]
 
@@ -115,7 +115,7 @@ def make_case(suite: Any, test: str, rank: int, folder: Path) -> Any:
 
 
 def run_case(suite: Any, case: Any, test: str) -> tuple[str, str]:
-    """How the test came out on this rank, and why."""
+    """Returns the result of the test on this rank, and the reason."""
     skips = {skip.exit_code: skip.message for skip in common_distributed.TEST_SKIPS.values()}
     try:
         dist.init_process_group(
@@ -140,7 +140,7 @@ def run_case(suite: Any, case: Any, test: str) -> tuple[str, str]:
 
 
 def run_test(suite: Any, test: str, ranks: Ranks, folder: Path) -> Outcome:
-    """Run a test on all ranks. It came out as on the rank where it came out worst."""
+    """Run a test on all ranks. Returns the worst outcome of any rank."""
     faulthandler.dump_traceback_later(SECONDS_OF_TEST, exit=True)
     case = make_case(suite, test, ranks.rank, folder)
     environment = dict(os.environ)

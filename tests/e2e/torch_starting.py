@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 
-# What the libraries themselves warn of is not ours.
+# Warnings of the libraries themselves do not matter here.
 PYTHON = [sys.executable, "-W", "ignore"]
 
 

@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 import stretto.torch  # noqa: F401  registers the backend
 import torch
 
-# By its own name DistributedDataParallel lets the hook for bfloat16 have GPUs only.
+# DistributedDataParallel refuses the hook for bfloat16 by its name, unless there are GPUs.
 HOOKS = {
     "none": None,
     "bf16": lambda state, bucket: default_hooks.bf16_compress_hook(state, bucket),  # noqa: PLW0108
@@ -51,7 +51,7 @@ def train(group: Any, hook: Any, bucket_mb: float) -> tuple[torch.Tensor, float]
 
 
 def distance(one: torch.Tensor, exact: torch.Tensor) -> float:
-    """Of the length of the exact one."""
+    """The distance relative to the length of the exact vector."""
     return float((one - exact).norm() / exact.norm())
 
 
@@ -65,7 +65,7 @@ def main(name: str) -> None:
         exact, _ = train(gloo, None, bucket_mb)
         by_gloo, _ = train(gloo, HOOKS[name], bucket_mb)
         found, loss = train(own, HOOKS[name], bucket_mb)
-        # Other orders of the sums change last bits; short floats change more, whoever sums them.
+        # Other orders of the sums change last bits. Short floats change more, with any backend.
         allowed = 1e-5 + 2 * distance(by_gloo, exact)
         far = distance(found, exact)
         assert far <= allowed, (

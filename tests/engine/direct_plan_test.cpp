@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan makes of schedules: publications, folds, and no more scratch than is needed. That they give the
-// right results is for every_algorithm_test.
+// The plans of schedules: publications, folds, and no more scratch memory than is needed.
+// every_algorithm_test checks that they give the right results.
 #include "engine/execution/direct_plan.hpp"
 
 #include <vector>
@@ -61,7 +61,7 @@ std::size_t operations_of(const DirectPlan& plan) {
 void check_two_shot() {
   for (const bool in_place : {false, true}) {
     const DirectPlan plan = plan_of({Collective::allreduce, "two_shot", in_place});
-    // The block's owner folds what arrives, and publishes the result.
+    // The block's owner folds the operands that arrive, and publishes the result.
     STRETTO_CHECK(plan.rounds.size() == 2);
     STRETTO_CHECK(plan.rounds[0].operations == ranks - 1);
     STRETTO_CHECK(plan.rounds[0].fold_count == count / ranks);
@@ -82,7 +82,7 @@ void check_cache_lanes() {
   }
 }
 
-/// Its sends and its result are the same memory in place, so that nothing may be folded.
+/// In place, its sends and its result are in the same memory, so that nothing may be folded.
 void check_one_shot() {
   const char* spec = "recursive_multiplying:radix=4";
   const DirectPlan apart = plan_of({Collective::allreduce, spec, false});
@@ -94,7 +94,7 @@ void check_one_shot() {
 
 void check_reduce_scatter() {
   STRETTO_CHECK(operations_of(plan_of({Collective::reduce_scatter, "direct", false})) == ranks);
-  // The result lies at the beginning of the input, which other ranks' blocks share.
+  // The result is at the beginning of the input, where blocks of other ranks also are.
   const DirectPlan in_place = plan_of({Collective::reduce_scatter, "direct", true});
   STRETTO_CHECK(operations_of(in_place) == 0 && in_place.scratch_bytes > 0);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm of every collective on every number of ranks from 1 to that of the world, one rank a node
-// and on ragged nodes: counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, callers'
-// unequal blocks, any root; with an operation that does not commute where rank order is kept. Checks the
-// values, that all ranks have the same bits, and that nothing beside the output changes. Messages go by MPI,
-// or through shared memory: then also with some ranks that carry calls out directly. Or buffers of some ranks
-// are in device memory, in every way that inputs and outputs can be.
+// Every algorithm of every collective, on every number of ranks from 1 to the size of the world, with one
+// rank per node and on ragged nodes. Cases are counts 0, 1, p-1, p, p+1 and larger, in place and not,
+// pipelined and not, unequal blocks, any root, and an operation that does not commute if rank order is kept.
+// The test checks the values, that all ranks have the same bits, and that nothing beside the output changes.
+// Messages go by MPI or through shared memory, and then some ranks may also carry calls out directly. Or some
+// buffers of some ranks are in device memory, in every combination of inputs and outputs.
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -44,7 +44,7 @@ class Yielding final : public Waiting {
   [[nodiscard]] int looks() const override { return 2; }
 };
 
-/// Carries out a call in turn with none, both and one of its buffers in device memory, if there is a driver.
+/// Carries out a call in turn with none, both or one of its buffers in device memory, if there is a driver.
 template <typename Value>
 int run_anywhere(Execution& execution, Call call, std::vector<Value>& input, std::vector<Value>& output) {
   if (driver == nullptr) return run_to_end(execution, call);
@@ -64,7 +64,7 @@ int run_anywhere(Execution& execution, Call call, std::vector<Value>& input, std
   return run_staged(execution, call);
 }
 
-/// A DirectExecution as an Execution, which has ended as soon as it starts.
+/// A DirectExecution as an Execution, which has ended when its start returns.
 class StartedToTheEnd final : public Execution {
  public:
   StartedToTheEnd(Schedule schedule, const Pipelining& pipelining)
@@ -75,7 +75,7 @@ class StartedToTheEnd final : public Execution {
     Yielding waiting;
     direct_.set(call, pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
                 its_passage.lane(0));
-    // What goes past the caches is each rank's own affair.
+    // Ranks may differ in the copies that bypass the caches.
     ++calls_;
     check(direct_.run(call.input, call.output,
                       {.into_store = calls_ % 2 == 0, .into_output = calls_ % 3 == 0}, waiting));
@@ -165,7 +165,7 @@ class Case {
   }
 
  private:
-  /// Unequal blocks for reduce_scatter, some of them empty; equal blocks for allgather.
+  /// Returns the borders of blocks: unequal ones for reduce_scatter, some of them empty; equal for allgather.
   [[nodiscard]] std::vector<std::size_t> make_borders(std::size_t count) const {
     std::vector<std::size_t> borders{0};
     for (int rank = 0; rank < ranks_; ++rank) {
@@ -232,8 +232,8 @@ class Case {
   std::vector<Affine> output_;
 };
 
-/// One call of a collective that moves a block for each rank, from a root, to a root or from all to all.
-/// Blocks have any lengths, some none, if only the two ends of their way know them.
+/// One call of a collective that moves a block for each rank, from a root, to a root or from all to all. If
+/// only the sender and the receiver know the length of a block, blocks have any lengths, and some are empty.
 class MovingCase {
  public:
   MovingCase(const Recipe& recipe, int ranks, int rank, int root, std::size_t count, bool in_place)
@@ -261,7 +261,7 @@ class MovingCase {
       output_holds = own_output;
       if (!is_root) input_holds = {};
     }
-    // In place, the root's own block is in the other buffer already, where it stays.
+    // In place, the root's own block is already in the other buffer, where it stays.
     if (in_place_) input_holds = output_holds = {0, std::max(input_borders_.back(), output_borders_.back())};
     std::vector<Affine> input(input_holds.count + 2 * sentinels, Affine{sentinel, sentinel});
     std::vector<Affine> output(output_holds.count + 2 * sentinels, Affine{sentinel, sentinel});
@@ -304,14 +304,14 @@ class MovingCase {
   }
 
  private:
-  /// Of block number `block` in the input or the output of this rank.
+  /// Returns the length of block number `block` in the input or the output of this rank.
   [[nodiscard]] std::size_t length(bool of_input, int block) const {
     const std::size_t even = count_ / static_cast<std::size_t>(ranks_) + 1;
     if (!has_private_lengths(collective_)) return even;
     int from = of_input ? rank_ : block;
     int to = of_input ? block : rank_;
     if (is_gather(collective_)) {
-      // Only the root knows those of others.
+      // Only the root knows the lengths of other ranks' blocks.
       if (rank_ != root_ && block != rank_) return 0;
       from = block;
       to = root_;
@@ -344,7 +344,7 @@ class MovingCase {
   std::vector<std::size_t> output_borders_;
 };
 
-/// Sums of floats, whose bits depend on the order. All ranks of an allreduce must have the same bits.
+/// Compares sums of floats, whose bits depend on the order. All ranks of an allreduce must have equal bits.
 void compare_bits(Execution& execution, MPI_Comm comm, int rank) {
   constexpr std::size_t count = 1009;
   std::vector<float> input(count);
@@ -378,7 +378,7 @@ class RecipeTest {
     Pipelining pipelining = uncut ? Pipelining{} : wanted;
     const bool has_borders = has_block_of_each_rank(collective());
     const bool may_be_direct = directly != Directly::none && (pipelining.segments <= 1 || !has_borders);
-    // One segment after the other, on both kinds of ranks.
+    // All ranks, direct or not, carry out one segment after the other.
     if (may_be_direct) pipelining.window = 1;
     if (may_be_direct && is_direct(rank_)) {
       StartedToTheEnd execution(build(recipe_, topology_, root_, rank_), pipelining);
@@ -405,7 +405,7 @@ class RecipeTest {
     if (collective() == Collective::allreduce) compare_bits(execution, comm_, rank_);
   }
 
-  /// That nobody leaves early is proven (src/verify); here it ends.
+  /// Checks that a barrier ends. The proof (src/verify) shows that no rank leaves it early.
   static void run_barrier(Execution& execution) {
     const std::byte byte{};
     const Call call{.input = &byte,
@@ -441,14 +441,14 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
   for (const Collective collective : collectives) {
     for (const Recipe& recipe : sample_recipes(collective)) {
       root = (root + 1) % p;
-      // Every number of ranks for every algorithm, and some of them for each way to combine two algorithms.
+      // Every algorithm runs on every number of ranks. Combinations of two algorithms run only on some.
       if (recipe != usual_recipe(*recipe.algorithm) && p % 6 != 1) continue;
       RecipeTest(recipe, comm, flat, root, pair, composition)
           .run({}, {0, 1, ranks - 1, ranks, ranks + 1, 1009});
       RecipeTest(recipe, comm, flat, root, pair, composition)
           .run({.segments = 5, .window = 2}, {1009, 10007});
       RecipeTest(recipe, comm, ragged, root, pair, composition).run({}, {ranks + 1});
-      // Only these look at caches.
+      // Only these algorithms depend on caches.
       if (recipe.algorithm->name.starts_with("cache_")) {
         RecipeTest(recipe, comm, caches, root, pair, composition).run({}, {1, ranks + 1, 10007});
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of elements of all sizes: those larger than a line go in parts where the store is full.
+// Messages of elements of all sizes. If the store is full, elements larger than a line go in parts.
 #include "engine/messages/memory_transfer.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::size_t pass(Node& node, const Element& element, std::size_t count) {
   return most;
 }
 
-/// Fills the store of rank 0: rank 2 never takes what is there for it.
+/// Fills the store of rank 0 with pieces for rank 2, which never takes them.
 void fill_store(Node& node) {
   constexpr std::array nobody{2};
   while (node[0].reserve(1, nobody, 4096).offset != PieceHead::in_line) {
@@ -65,7 +65,7 @@ void check_sizes(bool is_full) {
   }
 }
 
-/// What another process wrote is not believed.
+/// Data that another process wrote are not trusted.
 void check_part_that_is_the_last() {
   Node node(2);
   constexpr std::array reader{1};

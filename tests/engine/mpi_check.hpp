@@ -20,8 +20,8 @@
 #include "sockets/endpoint.hpp"
 #include "threads/backoff.hpp"
 
-// A test is compiled once, and linked with the face and the library of each interface. These are alike in
-// all.
+// A test is compiled once, and linked with the face and the library of each interface. These functions are
+// the same in all interfaces.
 extern "C" int MPI_Init(int* argc, char*** argv);
 extern "C" int MPI_Finalize();
 
@@ -48,9 +48,9 @@ inline void begin(int* argc, char*** argv) {
   self_messages.comm = mpi.comm_self;
 }
 
-/// What calls have of their channel.
+/// The resources that calls get from their channel.
 inline CallResources resources;
-/// On one communicator, the same on all of its ranks.
+/// The number of calls on a communicator, which is the same on all of its ranks.
 inline unsigned calls_so_far = 0;
 /// The ranks of the world, if share_memory() was called.
 inline SharedNeighbours neighbours;
@@ -87,8 +87,8 @@ inline int size_of(MPI_Comm comm) {
   return ranks;
 }
 
-/// Lets connections carry all messages but those of every third call, as in a job that goes back to the
-/// library and comes again. Collective over the world.
+/// Lets connections carry all messages except those of every third call, as in a job that goes back to the
+/// library and returns to connections. Collective over the world.
 inline void connect() {
   const int ranks = size_of(mpi.comm_world);
   Address own{.family = 4};

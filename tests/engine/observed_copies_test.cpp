@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer is told of each copy of a call on device memory once: first those of the first segment, then of
-// the next, and of all bytes of the message in each direction. Copies end late. Argument: the stand-in
-// driver's path.
+// An observer gets each copy of a call on device memory once: first the copies of the first segment, then of
+// the next, and so on. The copies have all bytes of the message in each direction. They end late. Argument:
+// the stand-in driver's path.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -15,7 +15,7 @@ namespace stretto::test {
 
 inline void* driver = nullptr;
 
-/// Loads a driver: the stand-in, whose copies are late then, or that of a GPU.
+/// Loads a driver: that of a GPU, or the stand-in, whose copies will be late.
 inline void load_driver(const char* path) {
   driver = dlopen(path, RTLD_LAZY);
   STRETTO_CHECK(driver != nullptr);

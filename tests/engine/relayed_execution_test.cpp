@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks whose lengths travel before them, by every algorithm that relays: what goes wrong on one rank must
-// leave no other rank waiting, and nothing behind for the next call.
+// Blocks whose lengths travel before them, by every algorithm that relays blocks. A failure on one rank must
+// leave no other rank waiting, and no message for the next call.
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -183,10 +183,10 @@ int fail_once(void* /*buffer*/, int /*count*/, MPI_Datatype /*type*/, int /*sour
   return mpi.err_other;
 }
 
-/// A rank loses lengths. No other rank takes for right what it got without them.
+/// A rank loses lengths. No other rank reports success for blocks that it got without their lengths.
 void lose_lengths(const Recipe& recipe, const Topology& topology) {
-  // What is sent because the sender knows a length that the receiver has lost stays in a communicator of its
-  // own.
+  // A message whose receiver has lost the length is never received. So these calls have a separate
+  // communicator.
   MPI_Comm comm;
   comm = make_communicator(size_of(mpi.comm_world));
   RelayedExecution execution(comm, nullptr, build(recipe, topology, 0, world_rank));
@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
       for (const Recipe& recipe : sample_recipes(collective)) {
         if (!recipe.algorithm->relays) continue;
         root = has_root(collective) ? (root + 1) % ranks : 0;
-        // Short ones, and ones that no library buffers.
+        // Short blocks, and blocks that are too long for libraries to buffer.
         for (const std::size_t unit : {std::size_t{5}, std::size_t{40'003}}) {
           run_recipe(comm, recipe, topology, root, unit);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment travels as soon as it is fetched, and is put back while others are still to be fetched. A message
-// of one segment does so by rounds. Copies are played, so no time decides. Every rank is one of these.
+// A segment is sent as soon as it is fetched, and is put back while others are still to be fetched. With a
+// message of one segment, rounds take the place of segments. Copies are simulated, so the test does not
+// depend on time. All ranks do this.
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -15,7 +16,7 @@ namespace {
 using namespace stretto;
 using namespace stretto::test;
 
-/// Fetches end when the test lets them, and only then is there anything in host memory.
+/// Simulated copies. Fetches end when the test lets them, and only then are their bytes in host memory.
 class PlayedCopies final : public SegmentCopies {
  public:
   PlayedCopies(const std::vector<float>& users, std::vector<float>& host) : users_(users), host_(host) {}
@@ -76,7 +77,7 @@ void run(const Pipelining& pipelining, bool fails) {
   if (fails && world_rank == 0) {
     copies.fail();
   } else if (pipelining.segments > 1) {
-    // The first segment goes all the way while no other one has been fetched.
+    // The first segment is sent and put back while no other segment has been fetched.
     copies.let_one_arrive();
     if (!fails) {
       progress_until(execution, [&] { return copies.elements_put_back() > 0; });

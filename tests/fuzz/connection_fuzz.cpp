@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes over both kinds of connections from a rank of the job: whatever it is, in whatever pieces,
-// nothing is written beside the messages, and in the end all messages have ended.
+// Any bytes, in any pieces, that come from a rank of the job over either kind of connection. Nothing is
+// written beside the messages, and in the end all messages have ended.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -62,12 +62,12 @@ Address loopback() {
   return address;
 }
 
-/// The other rank's end of a connection, which is made as that rank would.
+/// The other rank's end of a connection, which is made as that rank would make it.
 class OtherEnd {
  public:
   explicit OtherEnd(Endpoint& endpoint) : endpoint_(endpoint) {}
   ~OtherEnd() {
-    // No port is kept for what may still come.
+    // No port is kept for bytes that may still come.
     constexpr linger at_once{.l_onoff = 1, .l_linger = 0};
     setsockopt(socket_.file(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
   }
@@ -106,7 +106,7 @@ class OtherEnd {
            "the proof is right");
   }
 
-  /// Says it, and reads what comes. Returns false when the rank has ended the connection.
+  /// Sends bytes, and reads all that arrives. Returns false when the rank has ended the connection.
   bool say(std::span<const std::uint8_t> bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(socket_.file(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -116,7 +116,7 @@ class OtherEnd {
     }
     return true;
   }
-  /// Until all has been read. (What is sent on this node is there at once.)
+  /// Makes progress until all bytes have been read. (Bytes that are sent on this node arrive at once.)
   void settle() {
     constexpr int rounds = 3;
     for (int idle = 0; idle < rounds; ++idle) {
@@ -145,12 +145,12 @@ class OtherEnd {
   Socket socket_;
 };
 
-/// The first byte says which connection it is, and which messages there are; the second one, how long the
-/// pieces are; the third one, when more receives are posted.
+/// Sends the bytes over a connection. The first byte selects the kind of connection and the messages, the
+/// second the length of pieces, and the third the time at which more receives are posted.
 void connect_and_say(std::span<const std::uint8_t> bytes) {
   if (bytes.size() < 3) return;
   const unsigned what = bytes[0];
-  // Further connections that nobody answers are of no use.
+  // More connections, which are not answered, would not be useful.
   Endpoint::use_streams(what % 16 >= 8 ? 3 : 1);
   const std::size_t piece = std::size_t{1} + bytes[1];
   const std::size_t posted_later = bytes[2];

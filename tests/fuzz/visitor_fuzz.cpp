@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who comes to a rank's listener: whatever a stranger says, in whatever pieces, it is not admitted, and
-// learns nothing unless it greets as a rank does.
+// Visitors of a rank's listener. A stranger that sends any bytes, in any pieces, is not admitted. It learns
+// nothing unless it greets as a rank does.
 #include "sockets/admission.hpp"
 #include "sockets/frame.hpp"
 

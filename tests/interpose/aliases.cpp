@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers that share memory without MPI_IN_PLACE, an error that not every rank may see. A library that
-// compares addresses (MPICH) reports it: so does Stretto, on the ranks that see it, and the others end. A
-// library that bears it (Open MPI, in most collectives) gives the result of buffers that lie apart: so does
-// Stretto.
+// Buffers that share memory without MPI_IN_PLACE, which is an error that not every rank may see. If the
+// library compares addresses and reports the error (MPICH), Stretto reports it on the ranks that see it, and
+// the call ends on the others. If the library tolerates the error (Open MPI, in most collectives) and gives
+// the same result as with separate buffers, Stretto does so too.
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,19 +21,20 @@ constexpr int block = 5000;
 int rank = 0;
 int ranks = 0;
 
-/// What all ranks' elements are: those of rank r are r * 1000, r * 1000 + 1, …
+/// Returns an element of a rank. The elements of rank r are r * 1000, r * 1000 + 1, …
 int element(int of_rank, int index) {
   return of_rank * 1000 + index;
 }
 
-/// A buffer of a block of each rank. At `first`, this rank's own elements begin.
+/// Returns a buffer with a block for each rank. This rank's own elements begin at `first`.
 std::vector<int> buffer_with_own(int first, int count) {
   std::vector<int> buffer(static_cast<std::size_t>(block * ranks), -1);
   for (int i = 0; i < count; ++i) buffer[static_cast<std::size_t>(first + i)] = element(rank, i);
   return buffer;
 }
 
-/// `sees`: whether this rank sees the error. `is_right`: of the result, where it must be.
+/// Checks a call. `sees`: whether this rank sees the error. `is_right`: whether the result is right; called
+/// if it must be.
 void expect(const std::string& what, int error, bool sees, bool reports,
             const std::function<bool()>& is_right) {
   if (reports) {
@@ -45,7 +46,7 @@ void expect(const std::string& what, int error, bool sees, bool reports,
   }
 }
 
-/// After errors, another communicator.
+/// Returns a new communicator, for use after errors.
 MPI_Comm fresh() {
   MPI_Comm comm{};
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -129,7 +130,7 @@ void gathers() {
   error = MPI_Gatherv(&b[static_cast<std::size_t>(own)], block, MPI_INT, b.data(), counts.data(),
                       begins.data(), MPI_INT, root, comm);
   expect("gatherv", error, is_root, reports_all, [&] { return !is_root || has_all_blocks(b); });
-  // Blocks of the first rank's buffer, which no library finds in the wrong place.
+  // The blocks are in the first rank's buffer, where no library detects the error.
   if (!reports_all) {
     b = buffer_with_own(0, block);
     error = MPI_Allgather(b.data(), block, MPI_INT, b.data(), block, MPI_INT, comm);

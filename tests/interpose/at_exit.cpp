@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   static Environment environment;
   environment.start_all();
   int done = 0;
-  // Polls once, so that the memory exists that may be gone later.
+  // The poll makes Stretto allocate the memory that may be freed later.
   MPI_Testall(static_cast<int>(environment.requests.size()), environment.requests.data(), &done,
               MPI_STATUSES_IGNORE);
   return EXIT_SUCCESS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in the background beside functions of the program's own that MPI calls, at each level of threads.
+// Calls in the background of programs with functions that MPI calls, at each level of threads.
 //
 //   background PART LEVEL [sum]
 //
@@ -64,7 +64,7 @@ void add_by_large_array(void* in, void* inout, int* length, MPI_Datatype*) {
   std::array<double, 512 * 1024> local;
   const auto n = static_cast<std::size_t>(*length);
   std::memcpy(local.data(), inout, n * sizeof(double));
-  // Receives all of it, from the far end on.
+  // The array needs a large stack. It is written from the far end on.
   for (volatile double* far = local.data() + local.size(); far-- > local.data() + n;) *far = 0;
   for (std::size_t i = 0; i < n; ++i) local[i] += static_cast<const double*>(in)[i];
   std::memcpy(inout, local.data(), n * sizeof(double));
@@ -119,7 +119,7 @@ void receive() {
   CHECK(number == 1);
 }
 
-/// Functions that return only when the odd rank has called them too.
+/// Functions that return only when the odd rank has also called them.
 std::vector<std::pair<const char*, std::function<void()>>> waiting_functions() {
   const auto odd_sends = [](const auto& receives) { return [=] { odd() ? send() : receives(); }; };
   const auto makes = [](const auto& make) {
@@ -240,7 +240,7 @@ void check_threads() {
 /// Sums of subnormal numbers, which a thread that flushes them takes for 0, and of thirds, which are
 /// rounded.
 void check_float() {
-  Sum(MPI_SUM).wait();  // so that threads exist that do not inherit it
+  Sum(MPI_SUM).wait();  // so that threads exist that do not inherit the setting
 #if defined(__SSE2__)
   _mm_setcsr(_mm_getcsr() | 0x8040U);  // FTZ and DAZ
 #endif

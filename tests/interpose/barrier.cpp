@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers: no rank leaves one before all of its communicator have entered it, and what they wrote before is
-// there for all after it.
+// Barriers: no rank leaves a barrier before all ranks of its communicator have entered it, and after it all
+// ranks see the data that the others wrote before it.
 //
 //   barrier many              on several communicators, by turns with other calls and beside calls in flight
 //   barrier threads           several threads, each with a communicator of its own
@@ -29,8 +29,8 @@ namespace {
 constexpr int most_ranks = 64;
 constexpr int most_communicators = 8;
 
-/// How many barriers a rank has entered. It is read and written without any order of memory: that is what the
-/// barrier is for.
+/// The number of barriers that a rank has entered. It is read and written without any memory order, since the
+/// barrier must provide that order.
 using Entered = std::atomic<std::uint32_t>;
 struct Board {
   std::array<std::array<Entered, most_ranks>, most_communicators> entered;  // [communicator][rank of all]
@@ -74,7 +74,7 @@ class Subject {
   }
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
-  /// Another one of the same ranks takes its place.
+  /// Replaces the communicator by another communicator of the same ranks.
   void continue_on(MPI_Comm comm) { comm_ = comm; }
 
   void check_barrier() {
@@ -84,7 +84,7 @@ class Subject {
     CHECK(MPI_Barrier(comm_) == MPI_SUCCESS);
     for (const int rank : in_world_) {
       const std::uint32_t its = entered_.at(static_cast<std::size_t>(rank)).load(std::memory_order_relaxed);
-      // Others may be on their way through the next one, and no further.
+      // Other ranks may be in the next barrier, but no further.
       CHECK(its == number_ || its == number_ + 1, std::to_string(its) + " " + std::to_string(number_));
     }
   }
@@ -96,7 +96,7 @@ class Subject {
   std::uint32_t number_ = 0;
 };
 
-/// Ranks drift apart: mostly for a moment, now and then for so long that the others give their cores away.
+/// Delays ranks: mostly for a moment, now and then for so long that the others give their cores away.
 void drift(Random& own) {
   if (own.next() % 32 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own.next() % 50));
   if (own.next() % 2000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -121,7 +121,7 @@ void check_many(Board& board) {
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : 1, rank, &first_and_rest);
-  // Those of a split share a part of the board, since no rank is in two of them.
+  // The communicators of a split share a part of the board, since no rank is in two of them.
   std::vector<Subject> subjects;
   std::size_t part = 0;
   for (MPI_Comm comm : {MPI_COMM_WORLD, other, reversed, half, first_and_rest}) {
@@ -131,7 +131,7 @@ void check_many(Board& board) {
   Random own(static_cast<std::uint64_t>(rank) + 1);
   const int turns = 40000 / ranks;
   for (int turn = 0; turn < turns; ++turn) {
-    // Mostly on one, so that its race is decided more than once.
+    // Most barriers are on one communicator, so that its race is decided more than once.
     Subject& subject = subjects[shared.next() % 8 < 6 ? 0 : shared.next() % subjects.size()];
     const std::uint64_t beside = shared.next() % 32;
     const bool has_call = beside < 2;

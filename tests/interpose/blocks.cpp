@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collectives that move blocks, as a program may call them: every form, every algorithm, blocks of every
-// layout at any place, some of them empty, several calls at once, and what may be freed is freed early.
+// layout at any place, some of them empty, and several calls at once. Objects that may be freed are freed
+// early.
 //
 //   every SEED      by every algorithm that fits, on many communicators
 //   threads SEED    in threads with communicators of their own, by the specs of the environment
@@ -111,14 +112,14 @@ class Batch {
     requests_.assign(faces.size(), MPI_REQUEST_NULL);
     std::vector<std::size_t> persistent;
     std::vector<std::size_t> made;
-    bool in_order = false;  // as the library wants persistent calls to be started
+    bool in_order = false;  // the order in which the library requires persistent calls to be started
     for (std::size_t i = 0; i < faces.size(); ++i) {
       const Family& family = families()[below(shared_, families().size())];
       Exchange what = random_exchange(function, comm_, shared_);
-      // The library carries out what has no bytes, if all ranks know that. Open MPI's own calls then do not
-      // keep types that are freed, and some are wrong where elements are in falling order or begin before
-      // their address. MPICH 4.0.2's own persistent calls free the program's type at each start,
-      // on one rank do nothing at the second one, and stay active in MPI_Waitany.
+      // The library carries out calls without bytes, if all ranks know that there are none. Open MPI's own
+      // calls then do not keep types that are freed, and some are wrong if elements are in falling order or
+      // begin before their address. MPICH 4.0.2's own persistent calls free the program's type at each start,
+      // do nothing at the second start on one rank, and stay active in MPI_Waitany.
       const bool is_plain = !by_stretto || (what.most == 0 && !has_private_lengths(collective_of(function)));
       Own own = random_own(is_plain ? plain_family() : family, own_);
       if (is_plain) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective that moves blocks as a program calls it: where its blocks lie, all forms of the call, and a
-// check of the result. What a block holds follows from a seed and its two ranks.
+// One collective that moves blocks as a program calls it: the places of its blocks, all forms of the call,
+// and a check of the result. The contents of a block follow from a seed and its two ranks.
 #pragma once
 
 #include <mpi.h>
@@ -44,15 +44,15 @@ inline bool gathers_on_all(MpiFunction function) {
 inline bool exchanges(MpiFunction function) {
   return is_alltoall(collective_of(function));
 }
-/// Whether the caller says where each block of many lies.
+/// Whether the caller gives the place of each block.
 inline bool is_displaced(MpiFunction function) {
   return has_private_lengths(collective_of(function)) || function == MpiFunction::allgatherv;
 }
 
 enum class Face { blocking, non_blocking, persistent };
 
-/// Where blocks lie that the caller places: one after the other; in another order and with gaps; all at one
-/// place, which is allowed for what is sent.
+/// The places of blocks that the caller chooses: one after the other; in another order and with gaps; or all
+/// at one place, which is allowed for blocks that are sent.
 enum class Placing { in_order, shuffled, at_one_place };
 
 /// A call, the same on all ranks of `comm`.
@@ -68,7 +68,7 @@ struct Exchange {
   std::uint64_t seed = 0;
 };
 
-/// What is this rank's own affair: layouts of one signature.
+/// The properties of a call in which ranks may differ: layouts of one signature.
 struct Own {
   const Layout* sent;
   const Layout* received;
@@ -78,7 +78,7 @@ struct Own {
   std::size_t shift = 0;     // of the buffers, from an aligned address
 };
 
-/// One call and its buffers. All is made anew by prepare().
+/// One call and its buffers. prepare() makes all of them anew.
 class BlocksCall {
  public:
   BlocksCall() = default;
@@ -92,7 +92,7 @@ class BlocksCall {
     own_ = own;
     rank_ = rank_in(what.comm);
     ranks_ = size_of(what.comm);
-    // What is in place has one place, and gets as much from each rank as it gives.
+    // A call in place has one buffer, and gets as much from each rank as it sends.
     if (what_.in_place) own_.absolute = false;
     if (what_.in_place && exchanges(what_.function)) own_.sent = own_.received;
     shuffle_ = Random(what.seed * 31 + static_cast<std::uint64_t>(rank_));
@@ -108,7 +108,7 @@ class BlocksCall {
       for (std::size_t i = 0; i < sent_.peers.size(); ++i)
         sent_.room.load(i, contents(rank_, sent_.peers[i], sent_.room.blocks()[i].count));
     }
-    // A result that was already there would prove nothing.
+    // If the right result were already there, the check would prove nothing.
     for (std::size_t i = 0; i < received_.peers.size(); ++i) {
       const Room::Block& block = received_.room.blocks()[i];
       received_.room.load(i, std::vector<char>(block.count * block.layout->compact_bytes(), '\x33'));
@@ -220,7 +220,7 @@ class BlocksCall {
   }
 
  private:
-  /// What is sent or received, as MPI's arguments.
+  /// The sent or received blocks, as MPI's arguments.
   struct Side {
     std::vector<int> peers;  // of each block
     Room room;
@@ -243,7 +243,7 @@ class BlocksCall {
     return what_.in_place && (exchanges(what_.function) || gathers_on_all(what_.function) ||
                               (gathers_at_root(what_.function) && is_root()));
   }
-  /// To whom the blocks go that this rank receives.
+  /// Returns the receiver of the blocks that this rank receives.
   [[nodiscard]] int receiver() const {
     return gathers_at_root(what_.function) ? what_.root : rank_;
   }
@@ -251,7 +251,7 @@ class BlocksCall {
   const void* input() {
     if (is_input_in_place()) return MPI_IN_PLACE;
     if (sent_.is_bottom) return MPI_BOTTOM;
-    // What is not significant may be anything.
+    // An argument that is not significant may have any value.
     return sent_.peers.empty() ? nullptr : sent_.room.address();
   }
   void* output() {
@@ -271,7 +271,7 @@ class BlocksCall {
     if (exchanges(what_.function) && what_.in_place && one > other) std::swap(one, other);
     Random random(what_.seed * 1000003 + one * 1009 + other);
     random.next();
-    // The library carries out what is empty on all ranks.
+    // The library carries out calls that are empty on all ranks.
     const bool is_certain = gathers_on_all(what_.function) && from == 0;
     if (what_.has_zeros && random.next() % 2 == 0 && !is_certain) return 0;
     return 1 + random.next() % what_.most;
@@ -350,7 +350,7 @@ class BlocksCall {
 #endif
   }
 
-  /// Where blocks begin: in elements, for alltoallw in bytes.
+  /// Returns the beginnings of blocks: in elements, or for alltoallw in bytes.
   std::vector<std::ptrdiff_t> placed_blocks(const std::vector<Room::Block>& blocks, bool all, bool is_sent) {
     std::vector<std::ptrdiff_t> at(blocks.size(), 0);
     if (!all) return at;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of this folder share. They are plain MPI programs that do not know of Stretto. Under
-// the preload their MPI_Allreduce is Stretto's, and LIBRARY(PMPI_Allreduce) is the library's, to compare
-// with.
+// Definitions for the programs of this folder. They are plain MPI programs that do not use Stretto. Under the
+// preload their MPI_Allreduce is Stretto's. LIBRARY(PMPI_Allreduce) is the library's, for comparison.
 #pragma once
 
 #include <dlfcn.h>
@@ -74,7 +73,7 @@ inline std::string forced_spec() {
   return spec == nullptr ? "" : spec;
 }
 
-/// Whether the library reduces, so that only what MPI promises can be expected.
+/// Whether the library reduces. Then only MPI's guarantees can be expected.
 inline bool library_reduces() {
   return forced_spec().empty() || forced_spec().starts_with("native");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the tests of the tuning table. Each argument CALL:BYTES is asked of stretto_choice on all ranks, for
+// For the tests of the tuning table. All ranks pass each argument CALL:BYTES to stretto_choice, for
 // MPI_COMM_WORLD and for each half of it; rank 0 prints "world CALL:BYTES SPEC" and "half CALL:BYTES SPEC".
 // Then sums of different sizes, for the statistics: blocking of 4000 bytes, non-blocking of 8000, persistent
 // of 16000, and of 32000 by an operation that does not commute. Rank 0 prints "right" when all are.
@@ -30,7 +30,7 @@ void ask_all(const char* name, MPI_Comm comm, int count, char** words) {
   }
 }
 
-/// The left operand: an operation that is associative but does not commute.
+/// An operation that returns the left operand: it is associative but does not commute.
 void take_left(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
   std::memcpy(right, left, static_cast<std::size_t>(*count) * sizeof(int));
 }

@@ -33,12 +33,12 @@
 
 using stretto::MpiFunction;
 
-/// What tests go through that pair every two of them.
+/// The functions for tests that combine every two of them.
 inline constexpr auto paired_functions = [] {
   using enum MpiFunction;
   return std::array{allreduce, bcast, reduce, reduce_scatter, reduce_scatter_block, allgather};
 }();
-/// What all other tests go through.
+/// The functions for all other tests.
 inline constexpr auto called_functions = [] {
   using enum MpiFunction;
   return std::array{allreduce, bcast,    reduce,    reduce_scatter, reduce_scatter_block,
@@ -196,7 +196,7 @@ inline Task blocking(Task task) {
 
 class Call {
  public:
-  /// Prevents that a buffer grows later.
+  /// Reserves memory, so that buffers do not grow later.
   void reserve(std::size_t bytes) {
     for (std::vector<char>* buffer : {&in_, &out_}) {
       buffer->assign(bytes, filler);
@@ -425,7 +425,7 @@ class Call {
     large_places_.assign(places_.begin(), places_.end());
 #endif
   }
-  /// Element i of what this rank gets in an alltoallv.
+  /// Returns element i of the data that this rank receives in an alltoallv.
   [[nodiscard]] std::int64_t exchanged(std::size_t i) const {
     int from = ranks_ - 1;
     while (static_cast<std::size_t>(places_[static_cast<std::size_t>(from)]) > i ||
@@ -496,8 +496,8 @@ class Call {
   int rank_ = 0;
   int ranks_ = 1;
   std::size_t total_ = 0;     // elements of the whole vector
-  std::size_t sent_ = 0;      // of them, what this rank gives
-  std::size_t received_ = 0;  // and gets
+  std::size_t sent_ = 0;      // of them, the elements that this rank sends
+  std::size_t received_ = 0;  // and the elements that it receives
   std::vector<int> counts_;   // of each rank's block, and where they begin
   std::vector<std::size_t> bounds_;
   std::vector<int> lengths_;  // of the blocks of an alltoallv, and where those of this rank begin

@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   kinds();
   inter_communicator();
   attributes();
-  // If each one lost a context id, none would be left long before the end.
+  // If each communicator lost a context id, none would be left long before the end.
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 1;
   for (int i = 0; i < rounds; ++i) {
     MPI_Comm comm{};
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     MPI_Comm_free(&comm);
   }
   kinds();
-  // They live to the end, and are freed by MPI_Finalize, or never.
+  // These live to the end, and are freed by MPI_Finalize, or never.
   MPI_Comm left[3];
   for (MPI_Comm& comm : left) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

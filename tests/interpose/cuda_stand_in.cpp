@@ -2,11 +2,11 @@
 // A stand-in for the CUDA driver (libcuda.so.1). A program that accesses its "device memory" crashes. Only
 // the driver's copies can access it, by a second mapping.
 //
-// Asynchronous copies are done by a thread for each stream, late, and in the order of the stream. Those of
-// two streams end in any order. A copy takes the time that its bytes take at the rate which is set, one after
-// the other in each direction, as by the two copy engines of a device. Every call can be made to fail, and a
-// context to be lost. Any use of what does not belong to the current context is an error, and a use after a
-// fork ends the process.
+// A thread for each stream does asynchronous copies, late, and in the order of the stream. Copies of two
+// streams end in any order. A copy takes the time of its bytes at the rate that is set. Copies in one
+// direction are done one after the other, as by the two copy engines of a device. Tests can make every call
+// fail, and a context be lost. Any use of an object that does not belong to the current context is an error,
+// and a use after a fork ends the process.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -173,7 +173,7 @@ bool is_pinned(const void* host, std::size_t bytes) {
   return address + bytes <= start + size;
 }
 
-/// The latter half comes first.
+/// Copies bytes, the latter half first.
 void move(char* into, const char* from, std::size_t bytes) {
   const std::size_t half = bytes / 2;
   std::memcpy(into + half, from + half, bytes - half);
@@ -193,8 +193,8 @@ struct Rows {
   std::size_t width, height;
 };
 
-/// A copy in the default stream. From memory that is not pinned, it returns when the driver has the bytes,
-/// and the device gets them later, as the driver's documentation says.
+/// Makes a copy in the default stream. If the source is not pinned memory, this returns when the driver has
+/// the bytes, and the device gets them later, as the driver's documentation says.
 int copy(void* into, const void* from, std::size_t bytes, std::size_t direction) {
   if (into == nullptr || from == nullptr) return invalid_value;
   if (const int error = check_current(); error != success) return error;
@@ -269,7 +269,8 @@ bool release(void* device) {
 
 #define VISIBLE extern "C" __attribute__((visibility("default")))
 
-/// Of memory that it does not know it answers what a GPU's driver answers: no error, type 0, device -2.
+/// For memory that the stand-in does not know, this returns the same as a GPU's driver: no error, type 0,
+/// device -2.
 VISIBLE int cuPointerGetAttributes(unsigned number, const int* attributes, void** values,
                                    std::uint64_t address) {
   ENTER();
@@ -421,7 +422,7 @@ VISIBLE int cuDevicePrimaryCtxRetain(void** context, int device) {
   return success;
 }
 
-// What a program lets a device do.
+// The operations that a program lets a device do.
 VISIBLE void* stand_in_stream() {
   return new Stream(state().contexts.data());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same calls on host and on device memory: every collective in all forms, with gaps, one call in another
-// one's gaps, and after what the device is still to write.
+// The same calls on host and on device memory: every collective in all forms, with gaps, with the result of a
+// call in another call's gaps, and after writes that the device has not yet done.
 #include <array>
 #include <cstring>
 #include <string>
@@ -32,7 +32,7 @@ struct Collective {
   int (*call)(const Arguments& with, Asked& asked);
 };
 
-/// Every second int of a buffer: the others must keep what they hold.
+/// A type with every second int of a buffer. The other ints must keep their values.
 MPI_Datatype spaced() {
   static const MPI_Datatype type = [] {
     MPI_Datatype its{};
@@ -43,14 +43,14 @@ MPI_Datatype spaced() {
   return type;
 }
 
-/// What each rank gives and gets in calls whose blocks differ. They leave gaps.
+/// The blocks that each rank sends and receives in calls whose blocks differ. They leave gaps.
 struct Unequal {
   std::array<int, 16> counts;
   std::array<int, 16> places;
   std::array<int, 16> offsets;
   std::array<MPI_Datatype, 16> types;
 };
-/// `own`: the rank that is added to each other one.
+/// `own`: the rank that is added to each other rank.
 const Unequal& unequal(int count, int own) {
   static std::array<Unequal, 2> all;
   Unequal& its = all.at(own == 0 ? 0 : 1);
@@ -166,8 +166,8 @@ const std::array<Collective, 20> collectives{{
      }},
 }};
 
-/// The same call on host memory, and with buffers on some rank's device, gives the same. A persistent one is
-/// started three times.
+/// Checks that a call with buffers on some rank's device gives the same result as on host memory. A
+/// persistent call is started three times.
 void compare(const Collective& collective, int count, bool in_place, bool input_there, bool output_there,
              Form form) {
   const auto ranks = static_cast<std::size_t>(size_of(world()));
@@ -266,8 +266,8 @@ MPI_Datatype below() {
   return type;
 }
 
-/// Calls with results that leave gaps, to an output of `count` ints for each rank. The second one's results
-/// (`part` 1) are in gaps of the first one's.
+/// Calls whose results leave gaps in an output of `count` ints for each rank. The results of the second call
+/// (`part` 1) are in the gaps of the first.
 struct Interleaved {
   const char* name;
   void (*call)(const Arguments& with, int part, MPI_Request* request);
@@ -316,7 +316,7 @@ const std::array<Interleaved, 6> interleaved_calls{{
      }},
 }};
 
-/// What two calls under way, and the device itself, write to each other's gaps stays there.
+/// Data that two calls in flight, and the device itself, write to each other's gaps are kept.
 void interleaved() {
   constexpr int count = 3000;
   const auto ranks = static_cast<std::size_t>(size_of(world()));
@@ -336,7 +336,7 @@ void interleaved() {
         const Arguments arguments{input.address, output.address, count, 1 % static_cast<int>(ranks)};
         one.call(arguments, part, &requests.at(static_cast<std::size_t>(part)));
       }
-      // Behind all results.
+      // This int comes after all results.
       ints(output)[ints_in_all - 1] = 4711;
       CHECK(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS);
       outputs.at(on_device ? 1 : 0).assign(output.data, output.data + ints_in_all * sizeof(int));
@@ -345,7 +345,7 @@ void interleaved() {
   }
 }
 
-/// What the device is still to write to an output, and to an input in another context, comes before the call.
+/// Writes of the device to an output, and to an input in another context, come before the call.
 void order() {
   constexpr int count = 3000;
   constexpr int filled = 0x11;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on device memory where something fails: any call of the driver, a context, memory that was freed, a
-// fork.
+// Calls on device memory with failures: any call of the driver, a lost context, freed memory, or a fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 
 namespace {
 
-/// Whatever call of the driver fails, no rank hangs, the error is told, and the next call is right.
+/// Whatever call of the driver fails, no rank hangs, the error is reported, and the next call is right.
 void errors() {
   MPI_Comm_set_errhandler(world(), MPI_ERRORS_RETURN);
   int failed = 0;
@@ -47,8 +46,8 @@ int repeated_sum(int count, MPI_Comm comm) {
   return error;
 }
 
-/// The same for calls of the library. It cannot tell other ranks that one of them has nothing to send, so
-/// there are none.
+/// The same for calls of the library. The library cannot report to other ranks that a rank has nothing to
+/// send, so there are no other ranks.
 void errors_alone() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   const auto try_all = [&](const std::function<int()>& sum_alone) {
@@ -98,7 +97,7 @@ void handle(MPI_Comm* /*comm*/, int* /*code*/, ...) {
   ++handled;
 }
 
-/// Each error of a call is told once.
+/// Each error of a call is reported once.
 void told() {
   MPI_Errhandler handler{};
   MPI_Comm_create_errhandler(handle, &handler);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of calls on device memory share. The copies of the stand-in driver end late, and only one
-// rank has that driver.
+// Definitions for the programs with calls on device memory. The copies of the stand-in driver end late, and
+// only one rank has that driver.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ inline int sum(std::size_t count, MPI_Comm comm = world()) {
   return error;
 }
 
-/// Some call of the driver from now on fails; 0: none.
+/// Makes the n-th call of the driver from now on fail; 0: none.
 inline void fail_at(int call) {
   if (has_driver()) from_driver<void (*)(int)>("stand_in_fail")(call);
 }

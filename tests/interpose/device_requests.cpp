@@ -123,7 +123,7 @@ void mixed() {
   }
 }
 
-/// Threads, each on its own communicator; what they name is freed while calls are under way.
+/// Threads, each on its own communicator. The objects of calls are freed while the calls are in flight.
 void threads() {
   constexpr int count = 3000;
   constexpr int rounds = 30;
@@ -156,7 +156,7 @@ void threads() {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
-/// Of the interface for frameworks. A message may be shorter than the buffer, whose rest keeps its contents.
+/// Messages of the interface for frameworks. A message may be shorter than the buffer, whose rest is kept.
 void messages() {
   constexpr std::size_t bytes = 30000;
   stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0);

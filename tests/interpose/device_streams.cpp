@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has put into a stream before a call, and libraries that take device memory themselves.
+// Operations that a program has put into a stream before a call, and libraries that support device memory.
 
 #include "device_parts.hpp"
 #include "stretto/group.h"
 
 namespace {
 
-/// What the device does before a call is seen: in the default stream, and in one that the program names.
+/// A call sees the device's earlier writes in the default stream, and in a stream that the program names.
 void streams() {
   constexpr int count = 20000;
   const int ranks = size_of(world());
@@ -33,7 +33,7 @@ void streams() {
   }
 }
 
-/// A library that takes device memory gets it as it is.
+/// A library that supports device memory gets it as it is.
 void aware() {
   constexpr int count = 20000;
   const int ranks = size_of(world());
@@ -58,8 +58,8 @@ void aware() {
   if (has_driver()) CHECK((from_driver<int (*)()>("stand_in_copies")() == 0) == library_reduces());
 }
 
-/// Of the interface for frameworks, with a library that takes device memory: what is in a stream that the
-/// program has named is seen, though the library does not know of it.
+/// The interface for frameworks with a library that supports device memory: calls see the writes in a stream
+/// that the program has named, although the library does not use that stream.
 void aware_streams() {
   constexpr std::size_t bytes = 20000;
   const int ranks = size_of(world());

@@ -4,9 +4,9 @@
 //   compare SEED CALLS [FIRST]      the calls FIRST to FIRST+CALLS-1 of a seed
 //   reproducible SEED CALLS [FIRST]      STRETTO_REPRODUCIBLE=1: the same bits by every spec and placement
 //
-// Each call has random numbers of its own, so that one can be repeated alone: all ranks draw the same from
-// one generator, and a rank's data and layouts come from a second one. The library gets the same data in the
-// plainest layout, so its own troubles with rare datatypes do not matter.
+// Each call has its own random numbers, so that it can be repeated alone. All ranks draw the same numbers
+// from one generator. A rank's data and layouts come from a second generator. The library gets the same data
+// in the simplest layout, so its own faults with rare datatypes do not matter.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -107,7 +107,7 @@ MPI_Op made(MPI_User_function* function, bool commutative) {
   return op;
 }
 
-/// What MPI defines for this family, and the program's own operations. A byte holds no residue.
+/// Returns MPI's operations for this family, and the program's own operations. A byte holds no residue.
 std::vector<Operation> operations_on(const Family& family) {
   static const Operation adds{"(add, multiply)", made(user_operation<add_and_multiply>, true),
                               Values::residues};
@@ -270,7 +270,7 @@ stretto::Pipelining random_pipelining(Random& random, std::size_t bytes) {
       result.segments = 1 + static_cast<int>(below(random, 9));
       break;
     default:
-      // Not so small that a call would send thousands of messages.
+      // Segments must not be so small that a call would send thousands of messages.
       result.segment_bytes = std::max((std::size_t{1} << below(random, 17)), bytes / 200 + 1);
   }
   if (chance(random, 50)) result.window = 1 + static_cast<int>(below(random, 9));
@@ -296,7 +296,7 @@ Spec random_spec(Collective collective, std::size_t bytes, Random& random) {
   return spec;
 }
 
-/// Mostly a spec that fits. The library handles what does not fit.
+/// Returns mostly specs that fit. The library carries out calls whose spec does not fit.
 Spec random_fitting_spec(Collective collective, std::size_t bytes, const Place& where, int root,
                          bool commutative, Random& random) {
   Spec spec = random_spec(collective, bytes, random);
@@ -518,7 +518,7 @@ class Differ {
     }
   }
 
-  /// Non-blocking calls are Stretto's only where any thread may run the program's operations.
+  /// Non-blocking calls are Stretto's only if any thread may run the program's operations.
   static Way random_way(Random& shared, bool by_auto, bool by_library) {
     static const bool may_begin = std::getenv("STRETTO_PROGRESS_THREAD") != nullptr;
     const bool begins = chance(shared, 40);
@@ -630,9 +630,9 @@ class Differ {
     return text;
   }
 
-  /// Elements of the operation, not their numbers. Neither library reduces those in falling order. MPICH's
-  /// MPI_Reduce of those that begin elsewhere than at their address may free memory that it has not
-  /// allocated.
+  /// Returns a layout whose handle is one element, and that the library can reduce. Neither library reduces
+  /// elements in falling order. If elements do not begin at their address, MPICH's MPI_Reduce may free memory
+  /// that it has not allocated.
   static const Layout& reducible_layout(Random& shared, const Family& family, bool by_library) {
     for (;;) {
       const Layout& layout = one_of(shared, family.layouts);
@@ -820,7 +820,7 @@ class Differ {
     return CALL(Scatter, scatter, from, sent, sent_type, to, received, type, root, comm);
   }
 
-  /// What a rank sends or receives, as the arguments of MPI. If there is one block, counts[0] is its length.
+  /// The sent or received blocks as arguments of MPI. If there is one block, counts[0] is its length.
   struct Side {
     Room room;
     std::vector<int> counts{0};
@@ -828,7 +828,8 @@ class Differ {
     std::vector<MPI_Datatype> types{MPI_BYTE};
   };
 
-  /// Blocks of these lengths, one after the other; given random numbers, in another order and with gaps.
+  /// Lays out blocks of these lengths one after the other or, with random numbers, in another order and with
+  /// gaps.
   static void lay_out(Side& side, const std::vector<const Layout*>& layouts,
                       const std::vector<std::size_t>& lengths, bool by_bytes, Random* own) {
     const std::size_t count = lengths.size();
@@ -839,7 +840,7 @@ class Differ {
     side.types.resize(side.counts.size());
     side.places.assign(count, 0);
     std::vector<Room::Block> blocks(count);
-    // Nobody says where a single block lies.
+    // A single block has no displacement.
     std::ptrdiff_t next = own == nullptr || count == 1 ? 0 : -3;
     for (const std::size_t i : order) {
       const Layout& layout = *layouts[i];
@@ -861,7 +862,7 @@ class Differ {
     side.room.assign(blocks, own == nullptr ? 0 : 8 * below(*own, 4));
   }
 
-  /// Of the blocks from each rank (row) to each rank; in elements.
+  /// Returns the lengths of the blocks from each rank (row) to each rank, in elements.
   static std::vector<std::size_t> random_lengths(Random& shared, std::size_t ranks, std::size_t total) {
     std::vector<std::size_t> lengths(ranks * ranks);
     const std::size_t zeros = one_of<std::size_t>(shared, {0, 30, 90});
@@ -887,7 +888,7 @@ class Differ {
     std::vector<std::size_t> lengths = random_lengths(shared, ranks, total);
     const std::size_t root = below(shared, ranks);
     const bool is_root = me == root;
-    // The block between two ranks. Those of a gather are the column of the root, of a scatter its row.
+    // The block between two ranks. A gather has the root's column of blocks, and a scatter its row.
     const auto block = [&](std::size_t from, std::size_t to) {
       return from * ranks + (function == MpiFunction::allgatherv ? 0 : to);
     };
@@ -1012,7 +1013,7 @@ class Differ {
     }
   }
 
-  /// Among the other calls. What a barrier promises is the matter of barrier.cpp.
+  /// Makes a barrier among the other calls. barrier.cpp tests the guarantees of barriers.
   void barrier(Random& shared, const Place& where) {
     const bool by_auto = chance(shared, 8);
     const Spec spec = random_fitting_spec(Collective::barrier, 0, where, 0, true, shared);
@@ -1028,7 +1029,7 @@ class Differ {
 
   // ---- reproducible mode
 
-  /// The same values of each rank, by several specs and on communicators with other placements of the
+  /// Reduces the same values of each rank by several specs, and on communicators with other placements of
   /// ranks.
   void run_reproducibly(Random& shared) {
     constexpr std::array functions{MpiFunction::allreduce, MpiFunction::reduce, MpiFunction::reduce_scatter,

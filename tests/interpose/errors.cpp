@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of a program give the same error class as in the library, and handlers are called equally often.
+// Errors of a program give the same error class as in the library, and handlers are called as often.
 #include <functional>
 #include <vector>
 
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(comm, comms);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, worlds);
   int failures = 0;
-  // On a communicator that Stretto has not seen yet, and then on one that it uses.
+  // The calls are on a communicator that Stretto has not seen yet, and then on one that it uses.
   for (const char* when : {"before", "after"}) {
     int errors = 0;
     for (const Case& test : all_cases()) {

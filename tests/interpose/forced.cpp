@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   std::thread background;
   if (level == MPI_THREAD_MULTIPLE) {
     background = std::thread([&] {
-      // As in Horovod: until all ranks are done.
+      // As in Horovod, the thread goes on until all ranks are done.
       for (int least = 0; least == 0;) {
         const int mine = through;
         MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, others);

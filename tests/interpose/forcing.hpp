@@ -19,7 +19,7 @@ inline bool fits(MPI_Comm comm, const std::string& collective, const std::string
   return choice(comm, bytes, collective) == spec;
 }
 
-/// Every algorithm of a collective, as specs; those that can be cut, also in segments.
+/// Returns every algorithm of a collective as a spec; if the algorithm can be cut, also in segments.
 inline std::vector<std::string> specs_of(const std::string& collective) {
   const auto found = stretto::find_collective(collective);
   CHECK(found.has_value(), collective);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator is freed while a collective and messages on it are in flight, and its requests are completed
-// by each function in turn. MPICH then deletes the communicator where the last of them ends: in the middle of
+// by each function in turn. MPICH then deletes the communicator when the last request ends, in the middle of
 // its progress.
 #include <array>
 #include <string>
@@ -28,7 +28,7 @@ void start(int kind, const Numbers& in, Numbers& out, MPI_Comm comm, MPI_Request
       MPI_Ibarrier(comm, request);
       break;
     default: {
-      // On the other ranks, too, the result is wanted.
+      // The other ranks need the result as well.
       Numbers sums{};
       LIBRARY(PMPI_Allreduce)(in.data(), sums.data(), count, MPI_DOUBLE, MPI_SUM, comm);
       out = sums;
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     int sent = round + world_rank();
     int received = -1;
     Requests requests{};
-    // The collective first, in the middle or last.
+    // The collective is the first request, in the middle, or the last.
     const auto first = static_cast<std::size_t>(round % 3);
     start(round / 24 % 4, in, out, comm, &requests[first]);
     MPI_Irecv(&received, 1, MPI_INT, left, 5, comm, &requests[(first + 1) % 3]);

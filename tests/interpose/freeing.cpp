@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators whose delete and copy callbacks call collectives on them, as libraries do that flush what
-// they hold; and the program's other functions that MPI calls: error handlers, and operations that ask MPI
-// about types. Handles of communicators are used again, so what was kept for one that is gone would serve
-// another one.
+// Communicators whose delete and copy callbacks call collectives on them, as in libraries that flush their
+// buffers; and the program's other functions that MPI calls: error handlers, and operations that ask MPI
+// about types. Handles of communicators are used again, so data that were kept for a freed communicator would
+// be used for another one.
 #include <vector>
 
 #include "check.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr int rounds = 40;
 int calls_in_callbacks = 0;
 
-/// Every form of collective that a library may flush by.
+/// Makes every form of collective by which a library may flush its buffers.
 void use(MPI_Comm comm) {
   const int ranks = size_of(comm);
   for (const int count : {1, 300, 20'000}) {
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     MPI_Comm comm{};
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    // Whichever attribute a library deletes first: before Stretto's is set, and after.
+    // The attribute is set before Stretto's and after it, since libraries differ in which they delete first.
     if (round % 2 == 0) MPI_Comm_set_attr(comm, keyval, nullptr);
     MPI_Comm_set_errhandler(comm, handler);
     use(comm);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface for frameworks (include/stretto/group.h), looked up as frameworks do. Every call, type and
-// operation is compared with what is computed here: many at once, on groups of some ranks, and errors. The
-// program that includes this has a CHECK of its own.
+// operation is compared with results that are computed here, with many calls at once and on groups of some
+// ranks. Errors are tested as well. The program that includes this has a CHECK of its own.
 #pragma once
 
 #include "stretto/group.h"
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// Where the functions are. The default: what is preloaded.
+/// The object with the functions. The default are the preloaded objects.
 void* stretto_object = RTLD_DEFAULT;
 
 template <typename Function>
@@ -277,7 +277,7 @@ void movements(stretto_group* group, int own, int size) {
   }
 }
 
-/// So many that the guard has compared Stretto's with the library's.
+/// Makes enough exchanges that the guard has compared Stretto's calls with the library's.
 void many_exchanges(stretto_group* group, int own, int size) {
   constexpr int calls = 40;
   constexpr std::size_t elements = 16 << 10;
@@ -299,7 +299,7 @@ void many_exchanges(stretto_group* group, int own, int size) {
   }
 }
 
-/// Started in order. They end although nobody waits for a single one.
+/// Starts many calls in order. They end although no thread waits for a single one.
 void many_at_once(stretto_group* group) {
   constexpr std::size_t calls = 60;
   std::vector<std::vector<float>> data(calls);
@@ -328,7 +328,7 @@ void many_at_once(stretto_group* group) {
   }
 }
 
-/// All of it, on all ranks and on some. `place` is set.
+/// Makes all checks, on all ranks and on some. `place` is set.
 void check_groups() {
   std::vector<int> everybody;
   for (int rank = 0; rank < place.ranks; ++rank) everybody.push_back(rank);

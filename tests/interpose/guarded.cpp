@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs whose calls the guard decides (docs/choice.md), on what STRETTO_TOPOLOGY makes several nodes. The
+// Programs in which the guard decides about calls (docs/choice.md), on several nodes by STRETTO_TOPOLOGY. The
 // argument names the part. Rank 0 prints "right" at the end.
 #include <malloc.h>
 #include <sys/syscall.h>
@@ -63,8 +63,8 @@ void many() {
   CHECK(more < 1500 * 200, std::to_string(more) + " bytes more");
 }
 
-/// Threads learn on communicators of their own at the same time. Each communicator finds out by itself that
-/// nobody has measured the network yet.
+/// Threads learn on communicators of their own at the same time. Each communicator finds by itself that the
+/// network has not been measured yet.
 void threads() {
   std::vector<MPI_Comm> comms(4);
   for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -91,7 +91,7 @@ void late() {
   }
 }
 
-/// One rank has no memory for the probe: nobody has measured, and the job goes on.
+/// One rank has no memory for the probe. Then no rank has measured, and the job continues.
 void without_memory() {
   memory_is_short = world_rank() == size_of(MPI_COMM_WORLD) - 1;
   reduce(MPI_COMM_WORLD, 1);
@@ -108,7 +108,7 @@ void clock() {
   reduce(MPI_COMM_WORLD, enough_calls);
 }
 
-/// Seconds of so many sums by the program's MPI_Allreduce, or by the library alone.
+/// Returns the seconds of `calls` sums by the program's MPI_Allreduce, or by the library alone.
 double seconds_of(int calls, bool by_library) {
   std::vector<int> input(4 * count, 1);
   std::vector<int> output(4 * count);
@@ -123,7 +123,7 @@ double seconds_of(int calls, bool by_library) {
   return seconds;
 }
 
-/// Waits for who runs this program: makes a file "ready..." in the folder, and waits for the file "go".
+/// Waits for the test that runs this program: makes a file "ready..." in the folder, and waits for "go".
 void wait_in(const std::string& folder) {
   if (world_rank() == 0) {
     std::ofstream(folder + "/ready" + std::to_string(getpid())) << "ready\n";
@@ -163,7 +163,7 @@ void one() {
 
 }  // namespace
 
-/// In place of the C library's: what Stretto's buffers come from.
+/// Replaces the C library's function, from which Stretto gets its buffers.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   if (memory_is_short) {
     errno = ENOMEM;
@@ -172,7 +172,7 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return memalign(alignment, bytes);
 }
 
-/// In place of the C library's: by what Stretto measures its calls. Others get the right time.
+/// Replaces the C library's function, by which Stretto measures its calls. Other callers get the right time.
 extern "C" int clock_gettime(clockid_t clock, timespec* now) {
   const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, now));
   if (!clock_jumps) return result;

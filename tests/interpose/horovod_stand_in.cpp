@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Horovod's sum of float16, under its name. The test builds one module of it with the name of Horovod's
-// module, and one with another name.
+// Horovod's sum of float16, under its name. From this, the test builds a module with the name of Horovod's
+// module, and a module with another name.
 #include <mpi.h>
 
 #include <bit>

@@ -13,8 +13,8 @@ struct Located {
   int at;
 };
 
-/// Calls whose elements have gaps, or lie nowhere near a buffer, are copied inside a rank by messages. These
-/// must not be those that a receive on MPI_COMM_SELF awaits, by which programs wake a thread.
+/// Calls whose elements have gaps, or that do not use a buffer's address, are copied inside a rank by
+/// messages. These messages must not match a receive on MPI_COMM_SELF, by which programs wake a thread.
 void leave_receives_of_self(MPI_Comm comm) {
   const int rank = rank_in(comm);
   const int ranks = size_of(comm);
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
       MPI_Test(&receives[i], &done, MPI_STATUS_IGNORE);
       CHECK(done == 0 && got[i][0] == -1);
     }
-    // A probe must not see anything either: nobody has sent yet.
+    // A probe must not see a message either, since no rank has sent one yet.
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &done, MPI_STATUS_IGNORE);
     CHECK(done == 0);
     MPI_Barrier(comm);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of the program on two bytes. A kernel replaces one that is known by its function's name and
-// module (Horovod's sum of float16) or that the program has registered. Any other operation is carried out
-// by its own function, which is called with the data of the ranks and nothing else. Arguments: a module
-// with Horovod's name and function, and another one with the same function.
+// Operations of the program on two bytes. A kernel replaces an operation that is known by the name and module
+// of its function (Horovod's sum of float16), or that the program has registered. Any other operation is
+// carried out by its own function, which is called only with data of the ranks. Arguments: a module with
+// Horovod's name and function, and another module with the same function.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace {
 
 long handled = 0;         // elements that the program's functions have seen
-long never_sent = 0;      // of these, what comes from no rank
+long never_sent = 0;      // of these, the elements that no rank has sent
 bool is_largest = false;  // what `sum_or_largest` does
 
 float half_value(std::uint16_t bits) {
@@ -131,7 +131,7 @@ MPI_Datatype make_two_bytes() {
   return type;
 }
 
-/// Nothing is known of the program's other operations, whatever they do.
+/// The program's other operations are not known, whatever they do.
 void unknown(MPI_Datatype two_bytes) {
   MPI_Op op = make(half_sum);
   run({.name = "float16 sum"}, op, two_bytes);
@@ -150,7 +150,7 @@ void unknown(MPI_Datatype two_bytes) {
   MPI_Op_free(&op);
 }
 
-/// The function with the name of Horovod's in a module.
+/// Tests the function with the name of Horovod's in a module.
 void by_name(const char* module, bool is_known, MPI_Datatype two_bytes) {
   void* handle = dlopen(module, RTLD_NOW | RTLD_LOCAL);
   CHECK(handle != nullptr, dlerror());
@@ -170,7 +170,7 @@ void by_name(const char* module, bool is_known, MPI_Datatype two_bytes) {
   MPI_Op_free(&op);
 }
 
-/// What a program registers of an operation holds for one datatype, until one of them is freed.
+/// A program registers an operation for one datatype, until either of them is freed.
 void by_telling(MPI_Datatype two_bytes) {
   using Know = int (*)(MPI_Op, MPI_Datatype, const char*, const char*);
   const auto know = reinterpret_cast<Know>(dlsym(RTLD_DEFAULT, "stretto_know_operation"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks pass short calls straight to the library if they remember that this is what becomes of them. A rank
-// that has freed another communicator in the meantime remembers nothing, and must come to the same.
+// Ranks pass short calls straight to the library if they remember that the library gets them. A rank that has
+// freed another communicator in the meantime remembers nothing, and must come to the same result.
 #include <vector>
 
 #include "check.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More than an int can count, in place: bytes on Open MPI, whose MPI 3 has only int counts, and also
-// elements on MPICH.
+// Calls in place with more bytes than an int can count. On MPICH there are also more elements than that; Open
+// MPI's MPI 3 has only int counts.
 #include <sys/mman.h>
 
 #include "check.hpp"

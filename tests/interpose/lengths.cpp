@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's message is longer or shorter than the others': an error that the communicator's handler
-// returns. With every algorithm each rank returns, some with an error, nothing is written beyond what a rank
-// expects, and the next call is right. Where only two ranks know the length of a block, it may be shorter
-// than expected.
+// One rank's message is longer or shorter than the others', which is an error. The communicator's handler
+// returns errors. With every algorithm each rank returns, some with an error. Nothing is written beyond the
+// memory that a rank expects to be written, and the next call is right. If only two ranks know the length of
+// a block, the block may be shorter than expected.
 #include <algorithm>
 #include <vector>
 

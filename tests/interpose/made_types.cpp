@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derived datatypes that Stretto inspects: made with large counts, by duplication, of Fortran's types of a
-// precision. Results are right, and no handle leaks.
+// Derived datatypes that Stretto inspects: made with large counts, by duplication, or from Fortran's types of
+// a precision. Results are right, and no handle leaks.
 #include <malloc.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void note_number(MPI_Datatype type) {
   largest_number = std::max(largest_number, MPI_Type_c2f(type));
 }
 
-/// A type of two bytes, made in so many steps. Only the last one is kept.
+/// Returns a type of two bytes, made in several steps. Only the last type is kept.
 MPI_Datatype two_bytes(int kind) {
   MPI_Datatype inner = MPI_DATATYPE_NULL;
   MPI_Datatype made = MPI_DATATYPE_NULL;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program starts a long message and then asks by short collectives whether it has come on all ranks, and
-// calls nothing else: in them, the MPI library must get its turn, or the message never moves.
+// A program starts a long message. Then it finds by short collectives whether the message has come on all
+// ranks, and makes no other calls. In the collectives, the MPI library must get a turn, or the message never
+// moves.
 #include <vector>
 
 #include "check.hpp"
 
 namespace {
 
-/// A message of 512 pieces, each of which needs a turn of the library, which has one in 64 calls at the
-/// latest. (Without its turn, it took 3.4 million calls.)
+/// The message has 512 pieces. Each piece needs a turn of the library, which gets one in 64 calls at the
+/// latest. (Without turns, the message took 3.4 million calls.)
 constexpr long most_calls = 60'000;
 
 /// Returns how many calls were made until the message had come.
@@ -21,7 +22,7 @@ long wait_by_calls(bool is_blocking) {
   MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner, 1, MPI_COMM_WORLD, &requests[1]);
   long calls = 0;
   for (int all_done = 0; all_done == 0; ++calls) {
-    // Any question to MPI would move the message.
+    // Any MPI call here would move the message.
     int done = *static_cast<const volatile char*>(&in.back()) == partner + 1 ? 1 : 0;
     if (is_blocking) {
       MPI_Allreduce(&done, &all_done, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_IN_PLACE on some ranks only, which MPI allows where it does not ask for it "at all processes": of
-// MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan, blocking and not. Again and again,
-// since what is learned from the first calls decides about the next.
+// MPI_IN_PLACE on only some ranks, which MPI allows where it does not require it "at all processes": in
+// MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan, blocking and not. The calls are
+// repeated, since the results of the first calls decide about later calls.
 #include <numeric>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of src/faces, in a Stretto that was built without the MPI of the process.
+// Replaces src/faces, for a Stretto that was built without the MPI of the process.
 #include "mpi/mpi.hpp"
 
 namespace stretto {

@@ -16,7 +16,7 @@ std::atomic<bool> memory_is_short{false};
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): glibc's
 extern "C" void* __libc_malloc(std::size_t bytes);
 
-/// In place of the C library's. Others get what they ask for.
+/// Replaces the C library's function. Other callers get the memory that they ask for.
 extern "C" void* malloc(std::size_t bytes) {
   if (!memory_is_short) return __libc_malloc(bytes);
   Dl_info caller{};
@@ -29,13 +29,13 @@ extern "C" void* malloc(std::size_t bytes) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  // (A communicator that is used little longer is the library's.)
+  // (A communicator that is used little is the library's.)
   const MPI_Comm comm = MPI_COMM_WORLD;
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   const int one = 1;
   int sum = 0;
   const auto call = [&] { return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm); };
-  // From the second one on it is a repeated call, which is measured beside the library's.
+  // From the second call on it is a repeated call, which is compared with the library's.
   for (int i = 0; i < 3; ++i) CHECK(call() == MPI_SUCCESS && sum == size_of(comm));
   memory_is_short = true;
   int failed = 0;

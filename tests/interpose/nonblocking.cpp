@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MPI says of non-blocking collectives and their requests: everything that waits and tests, statuses,
-// handles, all sorts of calls and any number of them at once, among the program's other requests.
+// MPI's rules for non-blocking collectives and their requests: all functions that wait and test, statuses,
+// handles, all kinds of calls and any number of them at once, among the program's other requests.
 //
 //   nonblocking PART [counts]
 //
@@ -12,9 +12,9 @@
 //   rising     MPI_Ireduce_scatter in place with ever larger blocks
 //   gaps       MPI_Ireduce_scatter_block of elements with gaps by an operation that does not commute
 //
-// With `counts` the status of a collective must say that nothing was received, which MPI leaves undefined: in
-// both libraries it is what was in that memory before. By Open MPI 4.1.4 itself `orphans` fails; by
-// MPICH 4.0.2 `rising`, and `gaps` on 2 ranks.
+// With `counts` the status of a collective must say that nothing was received. MPI leaves that undefined, and
+// both libraries keep the earlier contents of the memory. In Open MPI 4.1.4 itself `orphans` fails; in
+// MPICH 4.0.2 `rising` fails, and `gaps` on 2 ranks.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -154,7 +154,7 @@ class Batch {
         entries_, [](const std::unique_ptr<Entry>& entry) { return entry->sort > Sort::inactive; }));
   }
 
-  /// MPI has reported that this one is complete.
+  /// To be called when MPI has reported that this request is complete.
   void completed(std::size_t i, const MPI_Status* status, const std::string& by) {
     Entry& entry = *entries_[i];
     CHECK(active(i), by + ": completed what is not active");
@@ -173,7 +173,7 @@ class Batch {
       CHECK(count_in(*status, MPI_INT) == 1 && count_in(*status) == sizeof(int), by);
     }
   }
-  /// MPI has reported that none was complete, so it must not have changed anything.
+  /// To be called when MPI has reported that no request was complete. Then it must not have changed any.
   void nothing_completed(const std::string& by) const {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       const bool gone = entries_[i]->done && !entries_[i]->persistent;
@@ -202,7 +202,7 @@ class Batch {
 
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<MPI_Request> requests_;
-  std::vector<MPI_Request> handles_;  // as they were at first
+  std::vector<MPI_Request> handles_;  // the original handles
   int never_ = 0;
   int sent_ = 0;
   int left_ = 0;
@@ -346,14 +346,15 @@ void by_testall(Batch& batch, bool statuses) {
   by_all(batch, statuses, false);
 }
 
-/// Polled until it is complete. That frees nothing, so it can be polled and waited for again.
+/// Polls each request until it is complete. That frees nothing, so the request can be polled and waited for
+/// again.
 void by_get_status(Batch& batch, bool statuses) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.size()); ++i) {
     const bool active = batch.active(i);
     const MPI_Request handle = batch.request(i);
     MPI_Status status = fresh_status();
 #ifdef MPI_ABI
-    constexpr int looks = 1;  // of a persistent receive, MPICH 5.0.2 tells the source only once
+    constexpr int looks = 1;  // MPICH 5.0.2 reports the source of a persistent receive only once
 #else
     constexpr int looks = 3;
 #endif
@@ -474,7 +475,7 @@ void fortran_handles() {
   CHECK(MPI_Request_f2c(MPI_Request_c2f(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL);
 }
 
-/// MPI frees it when what is outstanding has ended.
+/// MPI frees a communicator when the outstanding calls on it have ended.
 void communicators_freed() {
   for (std::size_t number = 0; number < 30; ++number) {
     MPI_Comm comm = number % 2 == 0 ? dup_of(MPI_COMM_WORLD) : reversed(MPI_COMM_WORLD);
@@ -488,7 +489,7 @@ void communicators_freed() {
     }
     CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
     CHECK(comm == MPI_COMM_NULL);
-    // What is made now must not be mistaken for it, though it may have the same handle.
+    // A new communicator must not be mistaken for the freed one, although it may have the same handle.
     MPI_Comm next = dup_of(MPI_COMM_WORLD);
     CHECK(counted_sum_right(next, 100));
     Call another;
@@ -626,7 +627,7 @@ void hundred_outstanding() {
       calls[i].prepare(some_task(function, comms[one_communicator ? 0 : i % 3], i * i % 3000, i), i);
       CHECK(calls[i].begin(&requests[i]) == MPI_SUCCESS);
     }
-    // The last one first, then in leaps.
+    // The last call is waited for first, then others in an irregular order.
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const std::size_t place = (99 + i * 37) % calls.size();
       MPI_Wait(&requests[place], MPI_STATUS_IGNORE);
@@ -637,8 +638,8 @@ void hundred_outstanding() {
   MPI_Comm_free(&comms[1]);
 }
 
-/// Outstanding and blocking calls of all functions on one communicator, including ones that the library
-/// handles.
+/// Outstanding and blocking calls of all functions on one communicator, including calls that the library
+/// carries out.
 void among_others() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   const int ranks = size_of(comm);
@@ -807,7 +808,7 @@ void gaps() {
   }
 }
 
-/// The handles are freed, the objects live until the call has ended.
+/// Handles are freed, but the objects live until the call has ended.
 void types_and_operations_freed() {
   for (std::size_t number = 0; number < 48; ++number) {
     const MpiFunction function = paired_functions.at(number % 6);
@@ -872,8 +873,8 @@ void handed_over() {
   MPI_Comm_free(&comm);
 }
 
-/// A thread waits for a collective that the other ranks call only when they have heard from this rank's
-/// other thread.
+/// A thread waits for a collective that the other ranks call only after a message from this rank's other
+/// thread.
 void while_another_waits() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   const int ranks = size_of(comm);
@@ -930,8 +931,8 @@ void count_handled(MPI_Comm* /*comm*/, int* /*error*/, ...) {
   ++handled;
 }
 
-/// The same error class as in the library, equally many calls of the handler, and no request that would
-/// have to be waited for.
+/// Mistakes give the same error class as in the library, as many calls of the handler, and no request for
+/// which the program would have to wait.
 void mistakes() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   MPI_Errhandler counting{};

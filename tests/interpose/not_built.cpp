@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With a Stretto that was built without this MPI, whose interface the argument names: one line of rank 0 says
-// so, and the library carries all calls out.
+// A Stretto that was built without this MPI, whose interface the argument names. One line of rank 0 says so,
+// and the library carries out all calls.
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// What the process writes to its standard error while this lives.
+/// Captures the standard error of the process while this exists.
 class Overheard {
  public:
   Overheard() { dup2(fileno(file_), STDERR_FILENO); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes and addresses that programs seldom use and MPI allows: types made with large counts, of
-// Fortran's parameterised types, of absolute addresses with MPI_BOTTOM, and different ones on different
-// ranks. With the argument `large`, elements of more than 2 GiB.
+// Datatypes and addresses that programs seldom use but MPI allows: types made with large counts, from
+// Fortran's parameterised types, with absolute addresses and MPI_BOTTOM, and different types on different
+// ranks. With the argument `large`, elements have more than 2 GiB.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -26,7 +26,7 @@ Values sums() {
   return values;
 }
 
-/// What starts at this address, relative to MPI_BOTTOM.
+/// Returns a type for elements at this address, relative to MPI_BOTTOM.
 MPI_Datatype absolute(const void* address, int elements) {
   MPI_Aint place = 0;
   MPI_Get_address(address, &place);
@@ -36,7 +36,7 @@ MPI_Datatype absolute(const void* address, int elements) {
   return type;
 }
 
-/// The same for an array of single elements, which a user operation gets.
+/// Does the same for an array of single elements, which a user-defined operation gets.
 MPI_Datatype absolute_element(const void* address) {
   MPI_Datatype there = absolute(address, 1);
   MPI_Datatype type{};
@@ -137,7 +137,7 @@ void reduced_at_absolute_addresses() {
 #ifndef OPEN_MPI  // MPICH 4.0.2's own reduce in place takes root 0 only
     if (root != 0 && forced_spec().starts_with("native")) continue;
 #endif
-    // At the places that the type describes.
+    // The values are at the places that the type describes.
     std::ranges::copy(mine(), values.begin());
     CHECK(MPI_Reduce(is_root ? MPI_IN_PLACE : MPI_BOTTOM, is_root ? MPI_BOTTOM : nullptr, count, type,
                      addition(), root, MPI_COMM_WORLD) == MPI_SUCCESS);
@@ -157,7 +157,7 @@ void large_elements() {
   MPI_Type_commit(&small);
   if (world_rank() == 0) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = wanted(i);
-    // Backwards in memory, and so in the message.
+    // The pieces are in falling order in memory, and so also in the message.
     std::vector<int> lengths(pieces, 1);
     std::vector<MPI_Aint> places(pieces);
     for (std::size_t i = 0; i < pieces; ++i) places[i] = static_cast<MPI_Aint>((pieces - 1 - i) * piece);

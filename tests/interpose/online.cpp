@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that goes on long enough for STRETTO_ONLINE to learn: as many sums of 64 KiB as the argument says, on
-// MPI_COMM_WORLD. Between them are what duels and agreements must not come into conflict with: a collective
-// that is not blocking and under way meanwhile, broadcasts from changing roots in datatypes of which the
-// ranks' are not the same, an operation that does not commute, sums on two other communicators, by two
-// threads at once where MPI allows it. Rank 0 prints "right" if all are.
+// A job that is long enough for STRETTO_ONLINE to learn: as many sums of 64 KiB on MPI_COMM_WORLD as the
+// argument says. Between them are calls with which duels and agreements must not conflict: a non-blocking
+// collective in flight, broadcasts from changing roots in datatypes that differ between ranks, an operation
+// that does not commute, and sums on two other communicators, by two threads at once if MPI allows that.
+// Rank 0 prints "right" if all results are right.
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int count = 16384;
 
-/// The left operand: an operation that is associative but does not commute.
+/// An operation that returns the left operand: it is associative but does not commute.
 void take_left(void* left, void* right, int* length, MPI_Datatype* /*type*/) {
   std::memcpy(right, left, static_cast<std::size_t>(*length) * sizeof(int));
 }

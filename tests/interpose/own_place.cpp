@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank passes its own block at its place without MPI_IN_PLACE: an error that Open MPI tolerates. On one
-// rank both buffers have the same address, on the others not. All ranks must decide alike, and must not
-// wait for each other.
+// A rank passes its own block at its place in the output without MPI_IN_PLACE, an error that Open MPI
+// tolerates. The two buffers have the same address on one rank, but not on the others. All ranks must decide
+// alike, and must not wait for each other.
 #include <algorithm>
 #include <cstddef>
 #include <vector>

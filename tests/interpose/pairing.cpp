@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for every MPI library: collectives of each form, with a datatype and
-// an operation of its own. Argument `beside` FILE: loads another MPI library first, which nobody calls.
+// an operation of its own. Argument `beside` FILE: first loads another MPI library, which is never called.
 #include <dlfcn.h>
 #include <mpi.h>
 

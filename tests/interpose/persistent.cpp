@@ -10,10 +10,10 @@
 //   orphans    communicators freed before the calls on them are started
 //   rising     MPI_Reduce_scatter_init in place with ever larger blocks
 //
-// Without `everything` is left out what MPICH 4.0.2 does wrong: its MPI_Allgather_init on a power of two of
-// ranks can be started once only; Waitany, Testany, Waitsome and Testsome find a persistent collective that
-// is inactive; and Testall of an active one returns MPI_ERR_IN_STATUS. By Open MPI 4.1.4 itself `freed`
-// fails, by MPICH `rising`.
+// Without `everything`, the faults of MPICH 4.0.2 are left out: its MPI_Allgather_init on a power of two of
+// ranks can be started only once; Waitany, Testany, Waitsome and Testsome find a persistent collective that
+// is inactive; and Testall of an active one returns MPI_ERR_IN_STATUS. In Open MPI 4.1.4 itself `freed`
+// fails, in MPICH `rising`.
 #include <deque>
 #include <numeric>
 #include <thread>
@@ -79,7 +79,7 @@ std::vector<MPI_Request> requests_of(const Many& many) {
   return requests;
 }
 
-bool leave_out = false;  // what the library would do wrong
+bool leave_out = false;  // whether to leave out the library's faults
 bool leave_out_ways() {
 #ifdef OPEN_MPI
   return false;
@@ -168,7 +168,7 @@ void test_all(Many& many, std::size_t /*turn*/) {
   CHECK(requests == requests_of(many));
   for (const Persistent& each : many) each.completed("Testall");
 }
-/// What was completed before is inactive and must not be found again.
+/// Completes one request after the other. Completed requests are inactive and must not be found again.
 void any(Many& many, bool wait) {
   std::vector<MPI_Request> requests = requests_of(many);
   const int size = static_cast<int>(requests.size());
@@ -336,7 +336,7 @@ void started_together() {
   MPI_Comm_free(&comm);
 }
 
-/// Persistent, non-blocking and blocking ones on one communicator, and a call that the library handles.
+/// Persistent, non-blocking and blocking calls on one communicator, and a call that the library carries out.
 void among_others() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   Many many = of_called_functions({comm}, 2);
@@ -397,7 +397,7 @@ void all_sorts_of_calls() {
   MPI_Comm_free(&comm);
 }
 
-/// Nothing is kept of what was freed. Some are never started.
+/// No memory is kept for freed calls. Some calls are never started.
 void made_and_freed() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   Many kept = of_called_functions({comm}, 0);

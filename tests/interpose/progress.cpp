@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legal programs that hang if a rank that is blocked in one MPI call does not see to its outstanding
+// Legal programs that hang if a rank that is blocked in one MPI call does not progress its outstanding
 // collectives, or if the start of a collective waits for other ranks.
 //
 //   progress BLOCK KIND [late]
@@ -7,8 +7,8 @@
 //   even ranks: start, wait, BLOCK     odd ranks: start, BLOCK, wait      the evens' wait needs the odds in
 //   BLOCK even ranks: start, BLOCK, wait     odd ranks: BLOCK, start, wait      late: the start must be local
 //
-// KIND is a collective or `all`. The ranks 2i and 2i+1 block on each other; a last one that is alone has
-// nothing to block on where BLOCK is between pairs.
+// KIND is a collective or `all`. The ranks 2i and 2i+1 block on each other. If BLOCK is between pairs, a last
+// rank without a partner does not block.
 #include <dlfcn.h>
 
 #include <functional>
@@ -49,7 +49,7 @@ void send() {
   MPI_Send(&number, 1, MPI_INT, partner(), 5, MPI_COMM_WORLD);
 }
 
-/// What odd ranks receive from even ones, in various ways.
+/// The messages that odd ranks receive from even ranks, in various ways.
 class Awaited {
  public:
   int number = 0;
@@ -183,7 +183,7 @@ void in_another_thread(Awaited& awaited) {
   std::thread(recv, std::ref(awaited)).join();
 }
 
-/// The odd ranks send, and can go on only when it has been received.
+/// The odd ranks send, and can continue only when the message has been received.
 void ssend(bool wait_for_it) {
   if (alone()) return;
   int number = ++message;
@@ -212,8 +212,8 @@ void sendrecv(bool replace) {
   CHECK(number == partner());
 }
 
-/// Collectives that the library handles, one after the other. Those with a root block if an odd rank is or
-/// waits for the root.
+/// Collectives that the library carries out, one after the other. Collectives with a root block if an odd
+/// rank is the root or waits for it.
 void native() {
   static int turn = 0;
   const int ranks = size_of(MPI_COMM_WORLD);
@@ -358,8 +358,8 @@ void once(const std::function<void()>& block, bool late, const Task& task, std::
   }
 }
 
-/// The outstanding one on a communicator, a blocking one on another, in opposite order; then two
-/// outstanding ones. The communicators are new, so that whatever a first call makes is made then.
+/// An outstanding collective on one communicator and a blocking one on another, in opposite order; then two
+/// outstanding collectives. The communicators are new, so these include first calls.
 void in_opposite_order(Task task, std::uint64_t seed) {
   MPI_Comm first{};
   MPI_Comm second{};
@@ -392,7 +392,7 @@ void in_opposite_order(Task task, std::uint64_t seed) {
   const std::size_t begun_first = odd() ? 1 : 0;
   calls.at(begun_first).begin(&requests.at(begun_first));
   calls.at(1 - begun_first).begin(&requests.at(1 - begun_first));
-  // Also waited for in the order in which the other ranks have begun them.
+  // They are also waited for in the order in which the other ranks have begun them.
   MPI_Wait(&requests.at(1 - begun_first), MPI_STATUS_IGNORE);
   MPI_Wait(&requests.at(begun_first), MPI_STATUS_IGNORE);
   for (const Call& call : calls) call.check("two outstanding");

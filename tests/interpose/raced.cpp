@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-blocking calls with blocks of different lengths, again and again: the guard would race the choice
-// against the library's own call, which it can make for equal blocks only.
+// Non-blocking calls with blocks of different lengths, again and again. The guard would race the choice
+// against the library's own call, which it can make only for equal blocks.
 #include <numeric>
 #include <vector>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What looks at requests and completes none of them, and null pointers in the place of requests.
+// Functions that examine requests and complete none of them, and null pointers in place of requests.
 //
 //   request_status library | session | own | null
 //
 //   library    a program that makes no collective
 //   session    the same without MPI_Init
 //   own        collectives of Stretto's among the library's requests
-//   null       the library speaks of the error
+//   null       the library reports the error
 //
 // MPI_Request_get_status_any and its kin are MPI's since 4.1, MPIX_Request_is_complete is MPICH's. Where the
 // library has none, they are errors.
@@ -49,7 +49,7 @@ bool is_empty(const MPI_Status& status) {
   return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG && count == 0;
 }
 
-/// What all three return for requests of which `done` are complete, of those that are active.
+/// Checks the results of all three functions for requests. `done`: the complete ones among the active.
 class Looks {
  public:
   explicit Looks(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
@@ -86,7 +86,7 @@ class Looks {
     CHECK(requests_ == before, what);
   }
 
-  /// The one whose status describes what was received.
+  /// The request whose status describes a received message.
   int receive = -1;
 
  private:

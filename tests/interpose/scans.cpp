@@ -18,12 +18,12 @@ class ScanCall {
     count_ = counts.at(shared.next() % counts.size());
     how_ = static_cast<Combine>(shared.next() % 4);
     elements_ = shared.next() % 2 == 0 ? doubles() : ints();
-    // The library's operations know no elements with gaps.
+    // The library's operations do not support elements with gaps.
     const bool has_gaps = how_ >= Combine::add && shared.next() % 2 == 0;
     static const std::array<Elements, 2> spaced{with_gaps(ints()), with_gaps(doubles())};
     if (has_gaps) elements_ = spaced.at(elements_.real ? 1 : 0);
     is_large_ = own.next() % 2 == 0;
-    // "In place" is each rank's own affair here.
+    // Here, ranks may differ in whether they call in place.
     in_place_ = own.next() % 3 == 0;
     has_no_buffer_ = is_exclusive && rank_ == 0 && !in_place_ && own.next() % 2 == 0;
     refill(shared.next());

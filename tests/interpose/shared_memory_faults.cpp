@@ -31,7 +31,7 @@ int mapped_regions() {
   return found;
 }
 
-/// What Stretto needs in MPI_Init to share memory is closed: a program may put its own files there.
+/// Stretto closes the files that it needs in MPI_Init to share memory, since a program may use their numbers.
 int open_files() {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -42,7 +42,7 @@ int open_files() {
   return found;
 }
 
-/// In a line of a mailbox, in a few pieces, and in more than a store has room for.
+/// Counts for messages in a line of a mailbox, in a few pieces, and in more pieces than a store has room for.
 constexpr std::array<int, 4> counts{3, 1000, 100000, 1500000};
 
 void make_calls(MPI_Comm comm) {
@@ -82,7 +82,7 @@ void fork_in_the_middle() {
   }
 }
 
-/// A program that a rank starts has nothing of it, neither memory nor files.
+/// A program that a rank starts inherits neither the memory nor the files.
 void start_a_program() {
   CHECK(std::system("LD_PRELOAD= LD_AUDIT= sh -c '! grep -q stretto /proc/self/maps && "
                     "! ls -l /proc/self/fd | grep -q -e memfd:stretto -e pidfd'") == 0);
@@ -138,8 +138,8 @@ void add(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }
 
-/// Rank 1 is killed: `when` is "before" a call, "reduction N", or "after N" microseconds of calls, wherever
-/// it is then. All others wait for it without an end.
+/// Kills rank 1. `when` is "before" a call, "reduction N", or "after N" microseconds of calls, at any place.
+/// All other ranks wait for it without end.
 void lose_a_rank(const std::string& when, int number) {
   std::printf("rank %d is process %d\n", world_rank(), static_cast<int>(getpid()));
   std::fflush(stdout);
@@ -164,13 +164,13 @@ void lose_a_rank(const std::string& when, int number) {
   }
 }
 
-/// Rank 0 ends after its last call, without a word. What it has written is there for the others.
+/// Rank 0 ends after its last call without MPI_Finalize. The others still get the data that it has written.
 void leave_early() {
   int root = getpid();
   MPI_Bcast(&root, 1, MPI_INT, 0, MPI_COMM_WORLD);
   std::vector<int> data(9, world_rank() == 0 ? 7 : 0);
   if (world_rank() != 0) {
-    // Its parent may not have buried it.
+    // Rank 0 has ended when it is a zombie or gone.
     const std::string stat = "/proc/" + std::to_string(root) + "/stat";
     for (std::string text = "R"; !text.empty() && text.find(") Z") == std::string::npos;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -50,7 +50,8 @@ const std::array calls{
     CALL(Allgather, in.data(), 1, MPI_DOUBLE, out.data(), 1, MPI_DOUBLE, comm),
 };
 
-/// Of the call with the fewest: a library does not always need memory for messages that come too early.
+/// Returns the allocations of the call with the fewest. Only some calls of a library need memory for messages
+/// that come too early.
 long allocations_of(void (*call)()) {
   constexpr int times = 100;
   long fewest = LONG_MAX;

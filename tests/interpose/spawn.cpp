@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spawned ranks have a world of their own. The library handles everything between the two, and results are
-// right.
+// Spawned ranks have a world of their own. The library carries out all calls between the two worlds, and
+// results are right.
 #include "check.hpp"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI before main and after it. In parts, by what is defined: a program and the libraries that it links.
+// MPI before main and after it. The macros select the part: a program, or a library that it links.
 //
 // LIBRARY          a shared library
 //   BEGINS           MPI_Init in its constructor
@@ -10,8 +10,8 @@
 //   LIBRARY_BEGINS   the library has begun MPI
 //   LIBRARY_ENDS     the library ends it
 //
-// If all was right, rank 0 makes the file $DONE, before MPI_Finalize: the launcher of MPICH 5 may kill
-// what goes on behind it.
+// If all results were right, rank 0 makes the file $DONE before MPI_Finalize: the launcher of MPICH 5 may
+// kill ranks that continue after it.
 #include <mpi.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@
 
 namespace {
 
-/// Enough calls, of lengths enough, that the ranks look at their network and that there is something to keep.
+/// Makes enough calls of enough lengths that the ranks measure their network, and have findings to keep.
 [[maybe_unused]] bool calls_are_right() {
   int rank = 0;
   int ranks = 0;

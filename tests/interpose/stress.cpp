@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many calls at random, mostly small ones, of which all results are checked and none may cost memory for
-// ever.
+// Many random calls, mostly small ones. All results are checked, and no call may leak memory.
 //
 //   stress threads SEED CALLS        MPI_THREAD_MULTIPLE: four threads, each with a communicator of its own
 //   stress outstanding SEED CALLS [everything]    one thread with up to 64 outstanding calls on three
 //   communicators
 //
-// What is called is drawn from one generator, the same on all ranks; how a rank waits, from one of its own.
-// Without `everything` is left out what MPICH 4.0.2 does wrong with persistent collectives (see
+// The calls are drawn from a generator that is the same on all ranks; the ways to wait, from each rank's own.
+// Without `everything`, the faults of MPICH 4.0.2 with persistent collectives are left out (see
 // persistent.cpp).
 #include <unistd.h>
 
@@ -259,7 +258,7 @@ class Caller {
       } else if (form > 84 && outstanding_.persistent() > 0) {
         outstanding_.start(below(shared_, outstanding_.persistent()), seed_);
       } else {
-        // What ends may be a persistent call, which frees no slot.
+        // A call that ends may be persistent, and then frees no slot.
         while (outstanding_.full()) outstanding_.progress(own_, true);
         outstanding_.begin(draw(shared_, comms_[c]), seed_);
       }

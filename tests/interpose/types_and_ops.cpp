@@ -249,7 +249,7 @@ class Sweep {
         const std::size_t at = margin + i * type.extent + field.offset;
         CHECK(special || same(&expected[at], &output[at], field, size_of(MPI_COMM_WORLD)), what);
         bits = hash(bits, &output[at], field.bytes);
-        // The padding of a long double is up to the compiler.
+        // The padding of a long double depends on the compiler.
         std::memset(&rest[at], 0x5a, field.kind == Kind::f80 ? sizeof(long double) : field.bytes);
       }
     }
@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
   std::size_t turn = 0;
   for (const Type& type : all_types()) {
     for (const Operation& op : all_operations()) {
-      // Each pair gets two of the shapes, and every type gets all shapes.
+      // Each pair of type and operation gets two of the shapes, and every type gets all shapes.
       ++turn;
       if (may_abort(type, op)) continue;
       sweep.run(type, op, 1000, turn % 2 == 0, false);

@@ -33,7 +33,7 @@ const Layout layouts[] = {
     {"more than a line", 0, 88, 0, 104}, {"most of a piece", 8, 4000, 0, 4032},
 };
 const Layout* current = nullptr;
-/// Whether operations write to the operand that they need not return, as some programs' do.
+/// Whether operations also write to their input operand, as those of some programs do.
 bool spoil_operands = false;
 
 Pair read(const char* element) {
@@ -83,7 +83,7 @@ MPI_Datatype make_type(const Layout& layout) {
 
 void run(const Layout& layout, std::size_t count, bool commutes, bool in_place) {
   current = &layout;
-  // (The libraries themselves do not bear that.)
+  // (The libraries themselves do not tolerate that.)
   spoil_operands = commutes && !library_reduces();
   const std::string what = std::string(layout.name) + " count " + std::to_string(count) +
                            (commutes ? "" : " ordered") + (in_place ? " in place" : "");

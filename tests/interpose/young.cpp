@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator is the library's until it has shown that it lives: for so many calls or bytes. All ranks
-// must take the step in the same call, also where some of them pass short calls straight on and others, with
-// a datatype of their own, do not. Under STRETTO_ALLREDUCE=auto, without learning.
+// A communicator is the library's until it has had a number of calls or bytes. All ranks must take over in
+// the same call, even if some of them pass short calls straight to the library and others, with a datatype of
+// their own, do not. This runs under STRETTO_ALLREDUCE=auto, without learning.
 #include <vector>
 
 #include "check.hpp"
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   MPI_Datatype pair{};
   MPI_Type_contiguous(2, MPI_INT, &pair);
   MPI_Type_commit(&pair);
-  // Of age by many short calls, by some longer ones, and by two that are long.
+  // Communicators become Stretto's by many short calls, by some longer ones, and by two long ones.
   for (const int count : {2, 1000, 50'000, 20'000'000}) {
     MPI_Comm comm{};
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

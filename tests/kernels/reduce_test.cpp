@@ -123,7 +123,7 @@ Case<T> make_case(Function function, Op op, std::size_t count) {
 template <class T>
 void check_kernel(Function function, Op op) {
   constexpr Alias aliases[] = {Alias::none, Alias::left, Alias::right};
-  // Misalignments by elements within a 64-byte vector; all of them for wide types, a choice for narrow ones.
+  // Misalignments by elements within a 64-byte vector: all of them for wide types, and some for narrow types.
   constexpr std::size_t positions = sizeof(T) >= 64 ? 1 : 64 / sizeof(T);
   constexpr std::size_t stride = positions > 8 ? positions / 8 + 1 : 1;
   for (std::size_t count = 0; count <= 130; ++count) {

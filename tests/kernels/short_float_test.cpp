@@ -31,7 +31,7 @@ Bits nearest_half(double value) {
   return std::bit_cast<Bits>(static_cast<_Float16>(static_cast<float>(value)));
 }
 
-/// The nearer one of the two bfloat16 around a float; beyond the largest one the next would be 2^128.
+/// Returns the nearer of the two bfloat16 around a float. The number after the largest one would be 2^128.
 Bits nearest_bfloat(double value) {
   const auto single = static_cast<float>(value);
   const auto below = static_cast<Bits>(std::bit_cast<std::uint32_t>(single) >> 16U);

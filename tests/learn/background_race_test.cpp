@@ -11,7 +11,7 @@ namespace {
 const Spec choice = parse_spec(Collective::allreduce, "ring");
 const Spec library = parse_spec(Collective::allreduce, "native:segments=1");
 
-/// Calls of which each side takes so many seconds, but for noise. Returns what was decided on a rank.
+/// Races calls that take these seconds on each side, with noise. Returns the outcome on a rank.
 std::optional<BackgroundRace::Outcome> run(double of_choice, double of_library, double noise, unsigned seed) {
   std::mt19937 random(seed);
   std::lognormal_distribution<double> factor(0, noise);

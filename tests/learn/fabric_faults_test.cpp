@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong in the file of a fabric, and what must never get into one.
+// Errors in the file of a fabric, and values that must never get into one.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -123,7 +123,7 @@ TEST(FabricFaults, AHugeListIsRefused) {
             "");
 }
 
-/// Any figure of the machine may be none.
+/// Any figure of the machine may be an invalid number.
 TEST(FabricFaults, AMeasurementThatIsNoneIsNotKept) {
   const std::vector<std::function<double&(Machine&)>> figures{
       [](Machine& machine) -> double& { return machine.levels[2][0].latency; },
@@ -141,7 +141,7 @@ TEST(FabricFaults, AMeasurementThatIsNoneIsNotKept) {
       figure(measured.machine) = wrong;
       fabric.keep(measured);
       EXPECT_EQ(error_of(fabric.text()), "") << wrong;
-      // Either what was there, or without this figure.
+      // The fabric keeps either the earlier measurement, or the new one without this figure.
       ASSERT_TRUE(fabric.measured().has_value());
       Machine kept = fabric.measured()->machine;
       EXPECT_GE(figure(kept), 0) << wrong;
@@ -164,12 +164,12 @@ TEST(FabricFaults, ADecisionKeepsOnlyFiguresThatAreSome) {
   }
 }
 
-/// A clock that jumps while the network is measured: what is fitted can be read again, or is not kept.
+/// A clock that jumps while the network is measured: the fit can be read again, or is not kept.
 TEST(FabricFaults, TheProbeOfAClockThatJumpsLeavesAFileThatCanBeRead) {
   for (const std::vector<int>& labels : {std::vector{0, 1}, {0, 0, 1, 1}, {0, 0, 0}, {0, 1, 2}}) {
     const Topology topology = Topology::from_labels(labels);
     for (const double wrong : no_times) {
-      // All steps, and each of them alone.
+      // The wrong time is in all steps, or in a single step.
       for (std::size_t step = 0; step <= probe_step_count; ++step) {
         ProbeFigures figures{};
         for (std::size_t i = 0; i < probe_step_count; ++i) {

@@ -119,7 +119,7 @@ TEST_F(FabricFile, ADamagedFileIsIgnoredAndReplaced) {
 TEST_F(FabricFile, WhatIsNoFileIsAnError) {
   fs::create_directories(path_);
   EXPECT_EQ(count(), 0);
-  EXPECT_EQ(error_, "is no file");
+  EXPECT_EQ(error_, "is not a file");
   EXPECT_NE(add_to_fabric(path_, found({decision(2)})), "");
 }
 
@@ -127,8 +127,8 @@ TEST_F(FabricFile, APipeIsNotWaitedFor) {
   fs::create_directories(fs::path(path_).parent_path());
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(count(), 0);
-  EXPECT_EQ(error_, "is no file");
-  EXPECT_EQ(add_to_fabric(path_, found({decision(2)})), "is no file");
+  EXPECT_EQ(error_, "is not a file");
+  EXPECT_EQ(add_to_fabric(path_, found({decision(2)})), "is not a file");
 }
 
 TEST_F(FabricFile, ALinkInPlaceOfTheLockIsNotFollowed) {

@@ -177,7 +177,7 @@ TEST(Fabric, WhatABusyMachineMeasuredReplacesNothingBetter) {
   EXPECT_EQ(rate_in(fabric), 1.1e8);
   fabric.keep(measured_on(0.3, 8e7));
   EXPECT_EQ(rate_in(fabric), 1.1e8);
-  // Ranks of one node say less than those of several.
+  // A measurement on one node has less information than a measurement on several.
   MeasuredNetwork inside = measured_on(0, 1e9);
   inside.nodes = 1;
   fabric.keep(inside);

@@ -10,7 +10,7 @@
 namespace stretto {
 namespace {
 
-/// Ranks that look at each other's calls.
+/// Ranks that compare the times of their calls.
 class Ranks {
  public:
   explicit Ranks(std::size_t count) : looks_(count) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard's learners where something goes wrong: the network changes, a rank is late, a clock jumps.
+// The guard's learners under disturbances: the network changes, a rank is late, a clock jumps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,10 +29,11 @@ std::size_t way_of(const Spec& spec) {
   return static_cast<std::size_t>(std::ranges::find(ways(), spec) - ways().begin());
 }
 
-/// Seconds of a call, by way. A model of the network knows them but those of `native`.
+/// The seconds of a call, by way. A model of the network knows them, except for `native`.
 using Costs = std::vector<double>;
 
-/// As the guard makes it: the two specs that the model expects to be fastest, and `native`.
+/// Returns a learner as the guard makes it: with the two specs that the model expects to be fastest, and
+/// `native`.
 Learner learner_for(const Costs& costs) {
   std::vector<std::size_t> order{1, 2, 3};
   std::ranges::sort(order, {}, [&](std::size_t way) { return costs[way]; });
@@ -41,10 +42,10 @@ Learner learner_for(const Costs& costs) {
   return {ways()[order[0]], Learner::Standing::modelled, others};
 }
 
-/// What a rank measures of a call that takes `cost`.
+/// Returns the time that a rank measures for a call that takes `cost`.
 using Clock = std::function<double(int call, std::size_t rank, double cost)>;
 
-/// The maximum as ranks get it that add up in different orders: it differs if there is a NaN.
+/// Returns the maxima on a rank. Ranks combine in different orders, so the maxima differ if there is a NaN.
 std::vector<double> maxima_on(std::size_t rank, const std::vector<std::vector<double>>& all) {
   std::vector<double> maxima = all[rank];
   for (std::size_t i = 1; i < ranks; ++i) {
@@ -156,7 +157,7 @@ TEST(LearnerFaults, AfterAChangeOfTheNetworkTheChoiceIsRightWithinFiftyCalls) {
     const auto best = static_cast<std::size_t>(std::ranges::min_element(after) - after.begin());
     int jobs = 0;
     int late = 0;
-    // Anywhere between two agreements, and before, in and after a rematch.
+    // The late calls are anywhere between two agreements, and before, in and after a rematch.
     for (int first = 80; first < 1100; first += first == 300 ? 700 : 1) {
       const Clock clock = noisy_clock(static_cast<unsigned>(first), 0.03);
       Job job(before);
@@ -165,7 +166,7 @@ TEST(LearnerFaults, AfterAChangeOfTheNetworkTheChoiceIsRightWithinFiftyCalls) {
       job.call(50, clock);
       // A rematch may take a few more calls.
       const bool is_right = count(job.call(20, clock), best) >= 16;
-      // Where duels have just lost much, another one must wait a little.
+      // If duels have just lost much time, the next duel must wait a little.
       if (first >= 200) {
         ++jobs;
         late += is_right ? 0 : 1;
@@ -178,7 +179,7 @@ TEST(LearnerFaults, AfterAChangeOfTheNetworkTheChoiceIsRightWithinFiftyCalls) {
   }
 }
 
-/// The same network, where all ways become slower alike, needs no other choice.
+/// If all ways become slower alike, the choice stays.
 TEST(LearnerFaults, WhereAllBecomesSlowerAlikeTheChoiceStays) {
   const Clock clock = noisy_clock(1, 0.03);
   Job job({0.020, 0.010, 0.018, 0.040});
@@ -188,9 +189,9 @@ TEST(LearnerFaults, WhereAllBecomesSlowerAlikeTheChoiceStays) {
   EXPECT_GE(count(job.call(200, clock), 1), 190);
 }
 
-/// Duel after duel leaves no time to look at calls in a row. The first look comes before the first rematch,
-/// so that a change behind that rematch is noticed. One before that look, also between two duels, is noticed
-/// as well: calls take another time than in the last duel, and so do its turns when they are repeated.
+/// One duel after the other leaves no time to measure calls in a row. The first such measurement comes before
+/// the first rematch, so a change after that rematch is noticed. An earlier change, also between two duels, is
+/// noticed as well: calls take another time than in the last duel, and so do its turns when they are repeated.
 TEST(LearnerFaults, AChangeIsNoticedThoughManyDuelsCameBeforeIt) {
   const auto learner_now = [] {
     std::vector<Candidate> others{{.spec = ways()[0]}};
@@ -238,7 +239,7 @@ TEST(LearnerFaults, ARankThatSleepsInEveryTenthCallDecidesNothing) {
   }
 }
 
-/// Some clocks are wrong in some calls. All ranks decide alike, and what they keep is a time.
+/// Some clocks are wrong in some calls. All ranks decide alike, and the time that they keep is valid.
 TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -256,7 +257,7 @@ TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
           EXPECT_TRUE(std::isfinite(outcome->gain) && outcome->gain >= 0) << wrong;
         }
         if (each < 3) continue;
-        // Where most times are right, another network is noticed.
+        // If most times are right, a change of the network is noticed.
         job.change({0.080, 0.160, 0.072, 0.040});
         job.call(200, exact);
         EXPECT_GE(count(job.call(200, exact), 3), 190) << wrong << " in each " << each;
@@ -265,14 +266,16 @@ TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
   }
 }
 
-/// The seconds of a call, by rank, while rank 1 comes late: a spec for that reduces before it comes.
+/// Returns the seconds of a call by rank, while rank 1 comes late. A spec for a late rank reduces before rank
+/// 1 comes.
 std::vector<double> seconds_beside_late(bool is_for_late, double late) {
   const double others = is_for_late ? std::max(late, 0.0086) + 0.0057 : late + 0.010;
   const double of_late = is_for_late ? others - late : 0.010;
   return {others, of_late, others};
 }
 
-/// It is in force while the rank is late, and not a look longer. No other job hears of it.
+/// A spec for a late rank is in force until the first look that finds the rank on time. It is not kept for
+/// other jobs.
 TEST(LearnerFaults, WhatIsForALateRankIsInForceWhileItIsLate) {
   const Spec for_late = parse_spec(Collective::allreduce, "pre_reduced_ring:late=1");
   std::vector<Learner> learners(ranks, learner_for({0.030, 0.010, 0.018, 0.040}));
@@ -316,7 +319,7 @@ TEST(LearnerFaults, WhatIsForALateRankIsInForceWhileItIsLate) {
   EXPECT_GE(call(300, 0.005), 100) << "it is late again";
 }
 
-/// Each next call may have another size, and none comes back: nothing can be compared, and nothing hangs.
+/// Each call may have a new size, and no size comes back: nothing can be compared, and nothing hangs.
 TEST(LearnerFaults, ADuelThatNeverEndsIsNoLoss) {
   Learner learner = learner_for({0.020, 0.010, 0.018, 0.040});
   int challenged = 0;

@@ -15,7 +15,7 @@ Spec allreduce(const std::string& text) {
   return parse_spec(Collective::allreduce, text);
 }
 
-/// Specs whose costs a job knows.
+/// The specs whose costs a job has.
 const std::vector<Spec>& ways() {
   static const std::vector<Spec> all{allreduce("ring:segment_bytes=256KiB"),
                                      allreduce("native"),
@@ -32,7 +32,7 @@ struct Job {
   double expected_by_model = 5;       // of all but the first two, as a multiple of the first, ...
   std::vector<double> by_model = {};  // ... unless these are given, by way
   double noise = 0.05;                // standard deviation of the logarithm of a call's time
-  double drift = 0;                   // the time of all ways grows and shrinks by so much
+  double drift = 0;                   // the share by which the time of all ways grows and shrinks
   double agreement = 0.0005;
   int calls = 20000;
   unsigned seed = 1;
@@ -43,12 +43,12 @@ struct Job {
   double first_call = 0;          // seconds that the first call by each way takes longer
   int changes_at = 1 << 30;       // from this call on, ...
   std::vector<double> then = {};  // ... these are the costs
-  double after_another = 0;       // seconds that a call behind one by another way takes longer
-  // Where links save up bytes that then pass at once: the seconds that they save up, for each way by itself,
-  // and of a call by each way that finds enough of it.
+  double after_another = 0;       // seconds that a call after a call by another way takes longer
+  // For links that save up bytes which then pass at once: the seconds that they save up, for each way by
+  // itself, and the seconds of a call, by way, that finds enough saved up.
   double saved = 0;
   std::vector<double> on_saved = {};
-  int late_each = 1 << 30;  // a rank comes a second late in each of so many calls
+  int late_each = 1 << 30;  // once in this number of calls, a rank comes a second late
 };
 
 struct Result {
@@ -250,7 +250,7 @@ TEST(Learner, AnotherNetworkIsNoticedWithinFiftyCalls) {
 }
 
 TEST(Learner, CallsBehindOthersThatAreSlowAreNoNewNetwork) {
-  // Measured on links of 50 and 200 Mbit/s: a call of 16 KiB meets what the one before has left.
+  // Measured on links of 50 and 200 Mbit/s: a call of 16 KiB meets bytes that the call before it has left.
   const Result result = run({.costs = {0.0028, 0.0049}, .known = presumed, .after_another = 0.0023});
   EXPECT_EQ(result.final_cost, 0.0028);
   EXPECT_LT(times_used(result, 1, 200, 20000), 100);
@@ -270,7 +270,7 @@ TEST(Learner, CallsOnWhatLinksHaveSavedUpDecideNothing) {
 }
 
 TEST(Learner, ALoserThatIsCalledAgainIsNotCalledForEver) {
-  // It is called in a row from the 36th call on, and then calls of that size no longer come.
+  // The loser is called in a row from the 36th call on, and then calls of that size no longer come.
   Job job{.costs = {0.0062, 0.005},
           .calls = 4000,
           .known = modelled,
@@ -283,7 +283,7 @@ TEST(Learner, ALoserThatIsCalledAgainIsNotCalledForEver) {
   EXPECT_LT(times_used(result, 0, 40, 4000), 200);
 }
 
-/// With any costs on such links, what is in force is near to the best in a row.
+/// With any costs on such links, the choice in force is nearly the best in a row.
 TEST(Learner, FindsWhatIsFastInARow) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> spread(0, 1.2);
@@ -331,7 +331,7 @@ void check_random_jobs(double noise, double drift, double near, double slowest, 
   int far_from_best = 0;
   constexpr int jobs = 40;
   for (int job = 0; job < jobs; ++job) {
-    // A model knows the costs of all but `native`, nearly. The standing choice is its best one.
+    // A model knows nearly the costs of all ways except `native`. The standing choice is its best way.
     std::vector<double> costs;
     std::vector<double> by_model;
     while (costs.size() + 1 < ways().size()) {
@@ -505,7 +505,7 @@ TEST(Learner, WhereTheNetworkAllowsMoreThereIsADuel) {
   const Result result = run({.costs = costs, .calls = 100, .known = modelled, .least = 0.69});
   EXPECT_EQ(result.used[0], 0);
   EXPECT_GE(times_used(result, 1, 0, 100), 96);
-  // What takes less than it may shows that the model is wrong.
+  // A call that takes less than the network allows shows that the model is wrong.
   const Result faster = run({.costs = {0.5, 0.3}, .calls = 100, .known = modelled, .least = 0.69});
   EXPECT_GE(times_used(faster, 1, 0, 100), 96);
 }
@@ -518,8 +518,8 @@ TEST(Learner, ARankThatComesLateToTheFirstLongCallDecidesNothing) {
   EXPECT_EQ(result.used.back(), 0);
 }
 
-/// Whatever the costs: the first twelve long calls take little more than by the best way that the model
-/// knows, where it is right; and where it is not, `native` is found, and little more than two calls are lost.
+/// With any costs: if the model is right, the first twelve long calls take little more than by the best way
+/// that it knows. If it is wrong, `native` is found, and little more than two calls are lost.
 TEST(Learner, TheFirstLongCallsOfAJobDoNotPay) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> exponent(0, std::log(8.0));

@@ -11,7 +11,7 @@ TEST(Ledger, KnowsARecentCall) {
   EXPECT_EQ(ledger.call(), 0);
   ledger.add_calls(0.04, 4);
   EXPECT_DOUBLE_EQ(ledger.call(), 0.01);
-  // Too few to say more.
+  // These calls are too few to change the result.
   ledger.add_calls(0.08, 4);
   EXPECT_DOUBLE_EQ(ledger.call(), 0.01);
   ledger.add_calls(0.24, 12);

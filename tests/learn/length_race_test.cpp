@@ -19,7 +19,7 @@ struct Made {
   double bytes;
   double seconds;
 };
-/// Returns what the call of this number moves, and how long it takes by a spec.
+/// Returns the bytes that the call of this number moves, and its time by a spec.
 using Program = std::function<Made(std::size_t call, const Spec& spec)>;
 
 /// Makes calls on some ranks until the race rests. Returns how many were by a spec.
@@ -100,7 +100,7 @@ TEST(LengthRace, WhatIsPlainlySlowerIsGivenUpSoon) {
 TEST(LengthRace, TheProposalFollowsTheUsualLengthOnTheBusiestRank) {
   std::vector<LengthRace> ranks(2);
   for (std::size_t call = 0; call < LengthRace::looks; ++call) {
-    // One long call is not the usual one.
+    // A single long call does not count as usual.
     ranks[0].count(call == 3 ? 1e9 : 10, 1e-3);
     ranks[1].count(5000, 1e-3);
   }
@@ -129,8 +129,8 @@ TEST(LengthRace, EmptyCallsAreCallsToo) {
 }
 
 TEST(LengthRace, AMixOfLengthsIsComparedByClass) {
-  // Long calls come in such an order that the spec gets most of them. It takes 0.8 times as long for each
-  // length, and far longer in all.
+  // Long calls come in such an order that the spec gets most of them. The spec takes 0.8 times as long for
+  // each length, but far longer in all.
   std::size_t of_native = 0;
   LengthRace race;
   run(race, [&](std::size_t, const Spec& spec) {

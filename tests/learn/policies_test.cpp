@@ -43,7 +43,7 @@ const std::vector<Policy>& all_policies() {
   return all;
 }
 
-/// Time passes by the calls alone. The time of all calls grows and shrinks slowly, by `drift`.
+/// A world in which only calls take time. The time of all calls grows and shrinks slowly, by `drift`.
 class World {
  public:
   World(double noise, double drift, unsigned seed, double late = 0)
@@ -98,7 +98,7 @@ Ended run(const Policy& policy, double defender, double challenger, World& world
   return ended;
 }
 
-/// How many of a hundred trials the challenger wins, at random costs of this ratio.
+/// Returns how many of a hundred trials the challenger wins, at random costs with this ratio.
 int wins(const Policy& policy, double ratio, double noise, double drift, double late = 0) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> magnitude(-6, 0);
@@ -130,7 +130,7 @@ TEST(Policies, TurnsAreLettersOfBothSides) {
 
 TEST(Policies, ASlowerChallengerDoesNotWin) {
   for (const Policy& policy : all_policies()) {
-    // Two that are alike may win by chance, `native` more easily than others.
+    // A challenger that is equally fast may win by chance, `native` more easily than others.
     const bool is_native = std::string_view(policy.name).ends_with("native");
     for (const double drift : {0.0, 0.1}) {
       EXPECT_LE(wins(policy, 1.0, 0.05, drift), is_native ? 25 : 12) << policy.name;
@@ -146,7 +146,7 @@ TEST(Policies, AFasterChallengerWins) {
     EXPECT_GE(wins(policy, 0.5, 0.05, 0), 99) << policy.name;
     EXPECT_GE(wins(policy, 0.7, 0.05, 0.1), 95) << policy.name;
     EXPECT_EQ(wins(policy, 0.85, 0, 0), 100) << policy.name;
-    // Of three ranks, one is late in each tenth call.
+    // One of three ranks is late in every tenth call.
     EXPECT_GE(wins(policy, 0.5, 0.05, 0, 1.0 / 30), 75) << policy.name << " with late ranks";
   }
 }
@@ -161,8 +161,8 @@ TEST(Policies, TheFirstCallMayBeTheChallengers) {
   }
 }
 
-/// What the calls of the losers of a race cost, beside all of its calls, whatever is slower, and though it
-/// changes.
+/// The cost of the losers' calls is a small share of all calls in a race, whichever side is slower, and even
+/// if that changes.
 TEST(Policies, RacesCostASmallShare) {
   struct Raced {
     const char* name;
@@ -184,7 +184,7 @@ TEST(Policies, RacesCostASmallShare) {
       double lost = 0;
       for (int call = 0; call < 300'000; ++call) {
         const double cost = race.next() == Side::challenger ? challenger : 1.0;
-        // The first trial is what it takes to find out.
+        // The first trial is needed to find out which side is faster.
         if (call > 300) lost += cost - best;
         spent += best;
         if (race.quiet() > 0) {

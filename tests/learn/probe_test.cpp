@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probe is measured here on machines that are known: the walker takes its schedules through simulated
-// time. What is fitted to that must choose as well as the machine itself.
+// Here the probe is measured on known machines: the walker walks its schedules in simulated time. A machine
+// that is fitted to these times must choose as well as the known machine itself.
 #include "learn/network/probe.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ Protocol protocol(double latency, double bandwidth, double core) {
   return one;
 }
 
-/// A link of so many bytes per second between nodes, over TCP.
+/// Returns a machine with TCP links of this bandwidth between nodes.
 Machine machine_of(double link, double latency, double core, double message) {
   Machine machine;
   machine.name = "known";
@@ -67,10 +67,10 @@ const std::vector<Machine>& machines() {
   return all;
 }
 
-/// What the ranks would agree on.
+/// Returns the figures on which the ranks would agree.
 ProbeFigures measure(const Machine& machine, const Topology& topology) {
   ProbeFigures figures{};
-  // Before the long stream, links pass what they have saved up.
+  // Before the long stream, links pass the bytes that they have saved up.
   Machine idle = machine;
   if (machine.node.burst > 0) idle.node = {};
   const auto measure_some = [&](bool of_fast_links) {
@@ -95,7 +95,7 @@ ProbeFigures measure(const Machine& machine, const Topology& topology) {
 }
 
 Machine fit(const Machine& machine, const Topology& topology) {
-  // All ranks measure it at once.
+  // All ranks measure at the same time.
   const SharedCores& shared = machine.shared_cores;
   const double crowd = shared.cores == 0 ? 1
                                          : static_cast<double>(topology.ranks()) / shared.cores *
@@ -111,7 +111,7 @@ TEST(Probe, EveryMessageHasItsPartner) {
        {std::vector{1}, {2}, {1, 1}, {3, 1}, {1, 1, 1}, {2, 2, 2}, {4, 1, 2, 3}, {1, 2, 3, 4, 5}}) {
     const Topology topology = topology_of(ppns);
     for (const ProbeStep& step : probe_steps) {
-      // Plan throws if one has none.
+      // Plan throws if a schedule is missing.
       const Plan plan(topology, [&](int rank) { return probe_schedule(step, topology, rank); });
       EXPECT_EQ(plan.steps() > 0, is_measurable(step, topology));
     }
@@ -174,7 +174,7 @@ TEST(Probe, FindsTheNodeWithTheSlowLink) {
   for (const std::size_t nodes : {3, 4, 8}) {
     const Topology topology = topology_of(std::vector<int>(nodes, 1));
     for (std::size_t slow = 0; slow < nodes; ++slow) {
-      // It receives slowly, and so does the next one.
+      // This node receives slowly, and so does the next node.
       std::vector<double> received(nodes, bytes / 25e6);
       received[slow] = received[(slow + 1) % nodes] = bytes / 5e6;
       const std::vector<double> rates = find_rates(received, topology);
@@ -185,7 +185,7 @@ TEST(Probe, FindsTheNodeWithTheSlowLink) {
   }
 }
 
-/// As many ranks of each node send; the others have nothing to wait for.
+/// The same number of ranks of each node sends. The other ranks wait for no message.
 TEST(Probe, NodesOfFewRanksHaveNoOtherLinks) {
   const double bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
   for (const std::vector<int>& ppns : {std::vector{5, 3, 8}, {8, 1, 8}, {1, 8, 2, 3}}) {
@@ -235,11 +235,11 @@ std::vector<Spec> candidates_of(Collective collective, const Topology& topology)
   return all;
 }
 
-/// The choice's time on the machine as it is, as a multiple of the best candidate's.
+/// Returns the time of the choice on the true machine, as a multiple of the best candidate's.
 double regret(const Machine& machine, const Topology& topology, Collective collective, std::size_t bytes) {
   const auto seconds = [&](const Spec& spec) {
     const WalkedCall call{.collective = collective, .bytes = bytes, .pipelining = spec.pipelining};
-    // In a row of calls, what links have saved up is soon gone.
+    // In a row of calls, the bytes that links have saved up are soon used up.
     if (machine.node.burst > 0) return estimate_seconds(Plan(spec.recipe, topology, 0), call, machine);
     return Predictor(spec.recipe, topology).predict(call, machine).end.at();
   };
@@ -320,7 +320,7 @@ TEST(Probe, WhatIsFittedToTokenBucketsChoosesAsTheMachineItself) {
   for (const std::size_t nodes : {3, 8}) {
     const Topology topology = topology_of(std::vector<int>(nodes, 1));
     for (Machine machine : {machines()[0], machines()[1]}) {
-      // What a link has saved up passes at 10 Gbit/s.
+      // The bytes that a link has saved up pass at 10 Gbit/s.
       machine.levels[2][0].bandwidth = 1.25e9;
       machine.node.burst = 256 * kibibyte;
       EXPECT_GT(fit(machine, topology).node.burst, 0);

@@ -10,14 +10,15 @@ namespace {
 
 using enum Race::Side;
 
-/// Of calls that are too short for the clock: the defender is the library, the challenger a spec.
+/// Returns a race of calls that are too short for the clock. The defender is the library, the challenger a
+/// spec.
 Race short_race() {
   return {policies::short_calls, policies::rest_of_short_calls};
 }
 constexpr std::uint64_t first_rest = policies::rest_of_short_calls.first;
 constexpr int calls_of_turn = policies::short_calls[0].calls;
 
-/// Carries a race out, in which calls take so long. Returns how many calls of the spec were part of it.
+/// Carries a race out in which calls take these times. Returns how many calls of the spec were part of it.
 int run(Race& race, double native_seconds, double spec_seconds) {
   int by_spec = 0;
   while (!race.wants_agreement()) {

@@ -11,7 +11,7 @@ namespace {
 using enum StreamingRace::Way;
 using Seconds = std::array<double, StreamingRace::ways>;
 
-/// Makes calls that take so long, [way]. Returns how many of them were not in the way that was in force.
+/// Makes calls that take these seconds, by way. Returns how many of them did not use the way in force.
 int run(StreamingRace& race, const Seconds& seconds, int calls) {
   int others = 0;
   for (int i = 0; i < calls; ++i) {
@@ -46,7 +46,7 @@ TEST(StreamingRace, WinsByChanceDoNotCount) {
   int turns = 0;
   for (int i = 0; i < 5000; ++i) {
     const bool streams = race.next() == into_store;
-    // Every other time the way in force looks slow, for the length of its turns.
+    // Every other time the way in force looks slow for all of its turns.
     const bool looks_slow = !streams && turns / 3 % 2 == 0;
     turns += !streams ? 1 : 0;
     race.count(looks_slow ? 1.5 : 1);

@@ -21,7 +21,7 @@ struct Fought {
   int by_challenger = 0;
 };
 
-/// `seconds`: of a call by the challenger or not, the n-th of that side.
+/// Carries out a trial. `seconds`: the time of the n-th call of a side.
 Fought fight(Trial duel, const std::function<double(bool by_challenger, int n)>& seconds) {
   Fought fought;
   int by_defender = 0;
@@ -65,7 +65,7 @@ TEST(Trial, OfLongCallsOneEachIsEnoughForAPlainDifference) {
     EXPECT_EQ(faster.verdict, challenger);
     EXPECT_EQ(faster.calls, 2);
   }
-  // What was decided does not fall by one call, unless `native` is the faster one.
+  // A single call does not overturn a decision, unless `native` is the faster side.
   EXPECT_GT(fight(Trial(policies::long_rematch), 4.9, 0.7).calls, 2);
   EXPECT_EQ(fight(Trial(policies::long_rematch_with_native), 4.9, 0.7).calls, 2);
 }
@@ -103,7 +103,7 @@ TEST(Trial, WhereNothingDiffersTheDefenderStays) {
   }
 }
 
-/// Two of six calls by the defender wait for a scheduler, as where ranks share cores.
+/// Two of six calls by the defender wait for the scheduler, as if ranks share cores.
 TEST(Trial, ARematchCountsCallsThatAreSlowNowAndThen) {
   const auto seconds = [](bool by_challenger, int n) {
     return by_challenger ? 0.0008 : n % 3 == 2 ? 0.004 : 0.0008;
@@ -112,7 +112,7 @@ TEST(Trial, ARematchCountsCallsThatAreSlowNowAndThen) {
   EXPECT_EQ(fight(Trial(policies::rematch), seconds).verdict, challenger);
 }
 
-/// Not even where half of the pairs of turns speak against it for some time.
+/// A late turn does not end a duel even if, for some time, half of the pairs of turns favour the other side.
 TEST(Trial, OneLateTurnDoesNotEndADuel) {
   // Two calls in a row of the second turn that counts are late.
   const auto seconds = [](bool by_challenger, int n) {
@@ -123,7 +123,7 @@ TEST(Trial, OneLateTurnDoesNotEndADuel) {
 }
 
 TEST(Trial, AFastFirstCallDoesNotEndADuel) {
-  // An emulated link passes at once what it has saved up, so the first calls are fast, whoever makes them.
+  // An emulated link passes its saved bytes at once, so the first calls are fast, whichever side makes them.
   for (const Side first : {Side::defender, Side::challenger}) {
     const Fought fought = fight(Trial(policies::duel, first), [](bool by_challenger, int n) {
       const double usual = by_challenger ? 0.0024 : 0.0053;

@@ -8,7 +8,7 @@ namespace {
 
 using enum Watch::Finding;
 
-/// Of so many calls that take as long, the next ones of a job.
+/// Returns a row of calls that take these seconds, as the next calls of a job.
 Recent recent_of(Watch& watch, double seconds) {
   for (std::uint64_t number = 1; number <= Watch::window; ++number) watch.count(seconds, 1024, number);
   return watch.recent();
@@ -55,7 +55,7 @@ TEST(Watch, OnlyCallsOfOneSizeAreCompared) {
   for (std::uint64_t number = 2; number < 20; ++number) watch.count(1, 4096, number);
   EXPECT_EQ(watch.recent().usual, 0);
   EXPECT_EQ(watch.expected(1024), 0.01);
-  // A size that does not come back is given up.
+  // A size that does not come back is no longer watched.
   for (std::uint64_t number = 80; number < 90; ++number) watch.count(1, 4096, number);
   EXPECT_EQ(watch.recent().usual, 1);
   EXPECT_EQ(watch.expected(1024), 0);

@@ -32,7 +32,7 @@ Machine with_copies(Machine machine, double latency, double to_host, double to_d
   return machine;
 }
 
-/// A call, and what its walks need.
+/// A call, with the objects that its walks need.
 class Case {
  public:
   Case(Recipe its_recipe, Topology its_topology, const WalkedCall& its_call)
@@ -67,7 +67,7 @@ double seconds_of(const Case& one, const Machine& machine, Staging staging) {
   return walked(one, machine, staging).end().at();
 }
 
-/// What the busiest rank copies in one direction, and in how many copies of both.
+/// The bytes that the busiest rank copies in one direction, and its number of copies in both.
 struct Alone {
   double seconds = 0;
   double copies = 0;
@@ -96,10 +96,11 @@ Alone copies_alone(const Case& one, const Device& device) {
   return alone;
 }
 
-/// Ports serve the messages of several segments in the order in which they come. In trees, segments that
-/// begin one after the other may then be faster than those that begin at once: up to 13 % are seen, and 22 %
-/// of `weighted` on nodes of several ranks, for which it is not made. A call of one segment has no such
-/// choice, unless it goes along several trees (`circulant`), nor has a ring whose cores have little to do.
+/// Returns the tolerance of a comparison. Ports serve the messages of several segments in the order in which
+/// they come. In trees, segments that begin one after the other may then be faster than segments that begin at
+/// once: by up to 13 %, and by 22 % with `weighted` on nodes of several ranks, for which it is not made. That
+/// does not happen in a call of one segment, unless it goes along several trees (`circulant`), or in a ring
+/// whose cores have little to do.
 double slack_of(const Case& one) {
   const std::string_view name = one.recipe.algorithm->name;
   const bool has_trees = to_string(one.recipe).find("circulant") != std::string::npos;
@@ -111,7 +112,7 @@ double slack_of(const Case& one) {
 
 const std::vector<int> ragged{0, 0, 0, 1, 2, 2, 2, 2, 3, 3};
 
-/// All that goes by segments, in some numbers of them.
+/// Visits all recipes that can be cut, in some numbers of segments.
 template <typename Visit>
 void for_each_case(std::size_t bytes, const Visit& visit) {
   for (const Collective collective : collectives) {
@@ -119,7 +120,7 @@ void for_each_case(std::size_t bytes, const Visit& visit) {
     for (const Recipe& recipe : sample_recipes(collective)) {
       for (const Topology& topology :
            {Topology::flat(2), Topology::flat(7), Topology::flat(17), Topology::from_labels(ragged)}) {
-        // With one rank a node, lanes and leaders are what is inside of them.
+        // With one rank per node, lanes and leaders are the same as the algorithm inside them.
         if (topology.max_ppn == 1 && recipe.parts.size() == 1) continue;
         for (const int segments : {1, 3, 40}) {
           if (segments > 1 && recipe.algorithm->stays_whole()) continue;
@@ -161,7 +162,8 @@ TEST(Copies, AloneTakeTheirSumAsAWholeAndTheLongestBySegments) {
     const double out = bytes / to_device;
     const Case one = case_of("ring:segments=64", Topology::flat(4), 64 << 20);
     EXPECT_NEAR(seconds_of(one, its, Staging::whole), in + out, 1e-6);
-    // The first segment comes before the others can go back, or the last one goes back after all have come.
+    // Either the first segment arrives before the others can go back, or the last goes back after all have
+    // arrived.
     EXPECT_NEAR(seconds_of(one, its, Staging::by_segments), std::max(in, out) + std::min(in, out) / 64, 1e-6);
   }
 }
@@ -176,7 +178,7 @@ TEST(Copies, OfOneSegmentGoByParts) {
   EXPECT_NEAR(
       seconds_of(case_of("recursive_doubling", Topology::flat(4), 64 << 20), machine, Staging::by_segments),
       2 * copy, 1e-6);
-  // A ring of four ranks begins with two of four blocks. All have come when its first results are there.
+  // A ring of four ranks begins with two of four blocks. When its first results are ready, all have arrived.
   EXPECT_NEAR(seconds_of(case_of("ring", Topology::flat(4), 64 << 20), machine, Staging::by_segments),
               2 * copy, 1e-6);
   const double link =

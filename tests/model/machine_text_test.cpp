@@ -115,7 +115,7 @@ TEST(MachineText, LinesOfANodeAreReadByDistance) {
   EXPECT_EQ(shared.lines_at(Distance::socket).bandwidth, 1e9);
   EXPECT_EQ(shared.lines_at(Distance::node).latency, 2e-7);
   EXPECT_EQ(machine.memory.from, 2 << 20);
-  // Eight bytes take a line, and what does not fit into one line takes a piece.
+  // Eight bytes take a line. A message that does not fit into a line takes a piece.
   EXPECT_DOUBLE_EQ(shared.read_seconds(8, 8, Distance::socket), 4e-9 + 64 / 1e9);
   EXPECT_DOUBLE_EQ(shared.overhead(96), 1e-8);
   EXPECT_DOUBLE_EQ(shared.overhead(8192), 2e-8);

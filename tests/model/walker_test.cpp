@@ -162,7 +162,7 @@ TEST(Walker, WithoutOverlapAnExchangeTakesTwiceAsLong) {
   const WalkOptions none{.overlap = Overlap::none, .arithmetic = false};
   const double full = seconds_of("recursive_doubling", Topology::flat(8), bytes, machine, both);
   EXPECT_NEAR(seconds_of("recursive_doubling", Topology::flat(8), bytes, machine, none) / full, 2.0, 0.01);
-  // A rank of a chain of rounds that only sends or only receives loses nothing.
+  // A rank that only sends or only receives in its rounds loses no time.
   const double tree = seconds_of("reduce_broadcast", Topology::flat(2), bytes, machine, both);
   EXPECT_NEAR(seconds_of("reduce_broadcast", Topology::flat(2), bytes, machine, none) / tree, 1.0, 0.01);
 }
@@ -204,7 +204,7 @@ TEST(Walker, ASynchronousSendWaitsForItsReceive) {
 
 Machine sharing_machine() {
   Machine machine = postal_machine();
-  machine.engine_message = 1e-5;  // of messages of the MPI library: does not count here
+  machine.engine_message = 1e-5;  // cost of a message by the MPI library, which does not count here
   machine.shared = SharedMemory{.latency = 3e-7,
                                 .piece = 1e-7,
                                 .write = {{.from = 0, .bandwidth = 20e9}},
@@ -218,7 +218,7 @@ TEST(Walker, InSharedMemoryCoresWriteAndReadInTurns) {
   const std::size_t bytes = 1 << 20;  // 32 pieces
   const double n = 1 << 20;
   const double of_pieces = 32 * 1e-7;
-  // Both write the vector, and then fold the other one's, which is there by then, straight from memory.
+  // Both ranks write the vector, and then fold the other's, which is there by then, straight from memory.
   EXPECT_NEAR(seconds_of("recursive_doubling", nodes_of(1, 2), bytes, machine),
               2 * of_pieces + n / 20e9 + n / 8e9, 1e-12);
   // A ring reduces straight from the other one's memory.
@@ -226,7 +226,7 @@ TEST(Walker, InSharedMemoryCoresWriteAndReadInTurns) {
               2 * of_pieces + n / 20e9 + n / 2 / 8e9 + n / 2 / 10e9, 1e-12);
   EXPECT_NEAR(seconds_of("ring", nodes_of(1, 2), bytes, machine, {.arithmetic = false}),
               2 * of_pieces + n / 20e9 + n / 10e9, 1e-12);
-  // The reader works while the writer goes on: it is busy from the first piece to the end.
+  // The reader works while the writer continues, and is busy from the first piece to the end.
   const double first = 1e-7 + 32768 / 20e9 + 3e-7;
   EXPECT_NEAR(walk_spec("binomial", nodes_of(1, 2), bytes, machine, {}, Collective::bcast).end().at(),
               first + of_pieces + n / 10e9, 1e-12);
@@ -251,7 +251,7 @@ TEST(Walker, WhatGoesToSeveralRanksIsWrittenOnce) {
 TEST(Walker, OnlyACallOfOneNodeWithoutAWindowIsDirect) {
   const Machine machine = sharing_machine();
   const double n = 1 << 20;
-  // With a window, what arrives lands, and is then reduced by itself: two segments of 16 pieces.
+  // With a window, pieces are first received and then reduced separately: two segments of 16 pieces.
   EXPECT_GT(seconds_of("recursive_doubling:segments=2", nodes_of(1, 2), 1 << 20, machine),
             64 * 1e-7 + n / 20e9 + n / 10e9 + n / 32e9 - 1e-12);
   EXPECT_LT(seconds_of("recursive_doubling:segments=2:window=1", nodes_of(1, 2), 1 << 20, machine),

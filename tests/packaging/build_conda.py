@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """build_conda.py FOLDER RECIPE: builds a conda package into FOLDER, and tests it as its recipe says.
 
-No channel of the internet is asked. FOLDER is the channel: what the recipe needs is made there first, of this
-Python and of what pip installs.
+It uses no channel of the internet. FOLDER is the channel: first, the packages that the recipe needs are
+made there, from this Python and from packages that pip installs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from rattler_build import EnvironmentIsolation, Stage0Recipe, ToolConfiguration
 from rattler_build.progress import SimpleProgressCallback
 
-# rattler-build turns pip off by variables, so that no recipe installs what it does not name.
+# rattler-build turns pip off by variables, so that no recipe installs packages that it does not name.
 PIP = f"env -u PIP_NO_INDEX -u PIP_NO_DEPENDENCIES {sys.executable} -m pip --python $PREFIX/bin/python"
 INSTALL = f"{PIP} install --quiet --no-warn-script-location --ignore-installed"
 
@@ -30,7 +30,7 @@ def build(recipe: Stage0Recipe, folder: Path, **options: Any) -> None:
 
 
 def make(folder: Path, name: str, version: str, script: list[str], needs: list[str]) -> None:
-    """Make a package that stands in for conda's of this name."""
+    """Make a package in place of conda's package of this name."""
     content = {
         "package": {"name": name, "version": version},
         "build": {"script": script, "dynamic_linking": {"binary_relocation": False}},

@@ -28,7 +28,7 @@ each_mpi = pytest.mark.parametrize("abi", list(LAUNCH))
 
 
 def output_of(words: Sequence[str | Path], **settings: str) -> str:
-    """What a program prints that must succeed, without a Stretto of the environment."""
+    """Runs a program that must succeed, without the environment's Stretto. Returns its output."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
     clean |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "STRETTO_FABRIC": "none", "STRETTO_TABLE": "none"}
     ran = subprocess.run(
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert shutil.which("dh"), "there is no debhelper: apt-get install dpkg-dev debhelper help2man"
     made = tmp_path_factory.mktemp("debian")
     before = sorted(ROOT.iterdir())
-    # Speed and symbols for debuggers are not what is tested here, and would take most of the time.
+    # Optimization and symbols for debuggers are not tested here, and would take most of the time.
     settings = {"DEB_BUILD_OPTIONS": "noautodbgsym", "DEB_CXXFLAGS_APPEND": "-g0 -O1"}
     output_of([ROOT / "packaging" / "debian" / "build", made], **settings)
     assert sorted(ROOT.iterdir()) == before
@@ -104,7 +104,7 @@ def test_what_is_in_it(files: list[Path]) -> None:
     names = {file.name for file in files if not file.is_dir()}
     assert {"stretto", "libstretto.so", "stretto.1.gz"} <= names
     assert {"stretto.h", "group.h", "stretto.pc", "StrettoConfig.cmake"} <= names
-    # No Python, and no measuring program, which is for it.
+    # It has no Python files, and no measuring program, which only Python uses.
     assert [name for name in names if name.endswith(".py") or "bench" in name] == []
     for file in files:
         if file.suffix == ".so":

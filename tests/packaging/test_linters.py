@@ -93,10 +93,10 @@ def test_easybuild_refuses_what_it_does_not_know(easybuild: list[str], tmp_path:
 
 
 def make_stand_ins(linters: Path, modules: list[str], folder: Path) -> None:
-    """Module files that stand in for EasyBuild's packages by Debian's: the foss toolchain and what it builds.
+    """Make module files by which Debian's packages replace EasyBuild's: the foss toolchain and dependencies.
 
-    The Python is one of its own, with what the recipe takes from other packages. But what those bring
-    that are needed to build only is found if their module is loaded.
+    The Python is a separate one, with the packages that the recipe takes from other modules. But packages
+    that are needed only for the build are found only if their module is loaded.
     """
     python = folder / "Python"
     subprocess.run([sys.executable, "-m", "venv", python], check=True)
@@ -112,13 +112,13 @@ def make_stand_ins(linters: Path, modules: list[str], folder: Path) -> None:
     brought = {"PDM": ["pdm-backend"], "scikit-build-core": ["scikit-build-core"], "nanobind": ["nanobind"]}
     for name, packages in brought.items():
         output_of([*pip, "--target", folder / name, *packages], folder)
-    # EasyBuild asks it which libraries may stand for FlexiBLAS.
+    # EasyBuild asks this program which libraries may replace FlexiBLAS.
     flexiblas = folder / "FlexiBLAS" / "flexiblas"
     flexiblas.parent.mkdir()
     flexiblas.write_text("#!/bin/sh\n")
     flexiblas.chmod(0o755)
     members = ("GCC", "OpenMPI", "FlexiBLAS", "FFTW", "FFTW.MPI", "ScaLAPACK")
-    # By the same names as EasyBuild's own modules.
+    # The modules have the same names as EasyBuild's own.
     asked: list[str | Path] = [linters / "python", "-c", VARIABLES, *modules]
     for module, variables in zip(modules, output_of(asked, folder).splitlines(), strict=True):
         name, version = module.split("/")
@@ -150,7 +150,7 @@ def without_caches(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 @pytest.mark.timeout(3000)
 def test_easybuild_builds_it(easybuild: list[str], linters: Path, tmp_path: Path) -> None:
-    """By the recipe as it is, but for the version of Python, on Debian's Open MPI and compiler."""
+    """The recipe is used as it is, except for Python's version, with Debian's Open MPI and compiler."""
     assert shutil.which("ninja", path="/usr/bin"), "there is no Ninja: apt-get install cmake ninja-build"
     recipe = tmp_path / EASYCONFIG.name
     text, changed = re.subn(
@@ -191,7 +191,7 @@ def test_easybuild_builds_it(easybuild: list[str], linters: Path, tmp_path: Path
     ]
     output_of([*pip, "--dest", sources, f"typer=={typer}"], tmp_path)
 
-    # Speed is not what is tested here, and would take most of the time. The compiler's cache is this user's.
+    # Optimization is not tested here, and would take most of the time. The compiler's cache is this user's.
     settings = {
         "CMAKE_ARGS": "-DSTRETTO_INTERFACES=openmpi -DSTRETTO_WITH_SIMGRID=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O0",
         "CCACHE_DIR": os.environ.get("CCACHE_DIR", str(Path.home() / ".cache" / "ccache")),
@@ -234,11 +234,11 @@ def test_conda_recipe_is_rendered(linters: Path, tmp_path: Path) -> None:
 
 
 def test_conda_package_is_built(linters: Path, tmp_path: Path) -> None:
-    """And tested as the recipe says, beside packages that stand in for conda-forge's."""
+    """The package is also tested as the recipe says, with packages in place of conda-forge's."""
     assert list((ROOT / "dist").glob("*.whl")), "dist/ has no wheel; run scripts/wheel"
     builder = Path(__file__).with_name("build_conda.py")
     words = [linters / "python", builder, tmp_path / "channel", PACKAGING / "conda" / "recipe.yaml"]
-    # No package of an earlier run, whose name is the same.
+    # A cache of its own, since a package of an earlier run has the same name.
     output = output_of(words, tmp_path, RATTLER_CACHE_DIR=str(tmp_path / "cache"))
     for passed in ("python imports test", "pip check", "all tests"):
         assert f"✔ {passed} passed!" in output
@@ -277,5 +277,5 @@ def test_apptainer_definition(linters: Path, tmp_path: Path) -> None:
     file = PACKAGING / "container" / "stretto.def"
     lines = output_of([linters / "python", "-c", READ_DEFINITION, file], tmp_path).splitlines()
     assert lines[:3] == ["debian:bookworm-slim", 'exec stretto exec "$@"', "dist/*.whl /opt/wheels/"]
-    # The shell has the last word on the rest.
+    # The shell checks the rest.
     output_of(["bash", "-n", "-c", "\n".join(lines[3:])], tmp_path)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.packages
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """What the comment of the module file describes, with this installation for the environment."""
+    """Makes the folder that the module file's comment describes, with this installation's programs."""
     command = find_command()
     assert command is not None
     made = tmp_path / "prefix"

@@ -60,7 +60,7 @@ def test_debian() -> None:
     assert (control["Source"], package["Package"], development["Package"]) == (NAME, NAME, f"lib{NAME}-dev")
     built_by = [one.strip() for one in control["Build-Depends"].split(",") if one.strip()]
     assert f"cmake (>= {CMAKE})" in built_by
-    # What scripts/setup installs to build the same.
+    # scripts/setup installs the same packages for the build.
     setup = (ROOT / "scripts" / "setup").read_text(encoding="utf-8")
     libraries = {one for one in built_by if one.startswith(("lib", "nlohmann"))}
     assert libraries == {"libhwy-dev", "libmpich-dev", "libopenmpi-dev", "nlohmann-json3-dev"}
@@ -146,7 +146,7 @@ def test_easybuild() -> None:
     given = dict(literals["dependencies"] + literals["builddependencies"])
     given |= {ast.literal_eval(row[0]): ast.unparse(row[1]).strip("'") for row in rows}
     assert given.pop(NAME) == "version"
-    # What other packages bring along; EasyBuild's own are looked up by its robot (test_linters.py).
+    # These come with other packages. EasyBuild's robot looks up EasyBuild's own packages (test_linters.py).
     brought = {"jinja2": "Python-bundle-PyPI", "rich": "Python-bundle-PyPI", "plotly": "plotly.py"}
     brought |= {"numpy": "SciPy-bundle", "scipy": "SciPy-bundle"}
     for name, version in {**NEEDED, **TOOLS, **TO_BUILD, "Python": PYTHON, "CMake": CMAKE}.items():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of progress as a state machine, in random sequences of events and virtual time. The helper
-// thread that follows them, in real threads with a poll that the test observes.
+// Two tests: the rules of progress as a state machine, in random sequences of events and virtual time; and the
+// helper thread that follows them, among real threads with a poll that the test observes.
 #include "progress/rules.hpp"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ class Simulation {
   Time now_{0};
   std::optional<Time> wakes_at_ = Time{0};
   Time polled_at_{0};
-  Time changed_at_{0};  // of what allows it to poll later than before
+  Time changed_at_{0};  // when a change last allowed the helper to poll later than before
   unsigned seen_stand_ins_ = 0;
   bool stands_aside_last_ = false;
 };
@@ -217,8 +217,8 @@ class Process {
   Helper helper_;
 };
 
-/// One thread starts, waits or is blocked, with pauses in which the helper falls asleep, so that starts
-/// meet it in each of its states.
+/// One thread starts, waits or is blocked, with pauses in which the helper falls asleep. So starts find the
+/// helper in each of its states.
 TEST(Helper, EveryOperationEnds) {
   Process process;
   std::mt19937 random(7);
@@ -247,7 +247,7 @@ TEST(Helper, GuardedItActsOnlyForBlockedThreads) {
   EXPECT_FALSE(process.polled_wrongly());
 }
 
-/// A thread that was blocked before anything was outstanding is helped too.
+/// The helper also polls for a thread that was blocked before anything was outstanding.
 TEST(Helper, GuardedItHelpsWhoCameEarlier) {
   Process process;
   process.guard();

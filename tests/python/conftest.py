@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests run the small programs of tests/interpose, by each MPI, with Stretto under them."""
+"""Runs the small programs of tests/interpose with Stretto preloaded, with each MPI library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Runner:
     folder: Path
 
     def compiled(self, source: str, *flags: str) -> Path:
-        """A program or a shared object; made once."""
+        """Returns a program or a shared object, which is compiled once."""
         out = self.folder / ("".join([Path(source).stem, *flags]).replace("/", "_") + ".exe")
         compiler = "mpicc" if source.endswith(".c") else "mpicxx"
         if not out.exists():
@@ -51,7 +51,7 @@ class Runner:
         return out
 
     def told_that_cores_are(self, what: str) -> dict[str, Any]:
-        """For `run`: what ranks are told of how long they waited for their cores, `idle` or `busy`."""
+        """Returns settings for `run` by which ranks find that their cores are `idle` or `busy`."""
         tool = self.compiled("core_time_tool.c", "-shared", "-fPIC", "-ldl")
         return {"preload": f"{library()}:{tool}", "CORE_TIME": what}
 
@@ -72,15 +72,15 @@ class Runner:
         btl: str = "self,vader",
         **settings: str,
     ) -> Ran:
-        """Runs the probe, or another program. `second`: what is different on rank 1.
+        """Runs the probe, or another program. `second`: variables that differ on all ranks but rank 0.
 
         `options` are the launcher's; `under` is a command that runs the launcher. `btl` is Open MPI's.
         """
         program = program or [str(self.compiled("probe.cpp"))]
-        # Of this process's, too: what makes MPICH's ranks yield (tests/conftest.py).
+        # The preloads of this process make MPICH's ranks yield (tests/conftest.py).
         preloads = f"{preload or library()}:{os.environ['LD_PRELOAD']}"
-        # What one job finds out must not change what the next one does, unless a test says so.
-        # And the first calls on any communicator are Stretto's.
+        # The findings of one job must not affect the next, unless a test says so. And Stretto carries out
+        # the first calls on any communicator.
         auditor = audit_value(library(), "")
         values = {
             "LD_PRELOAD": preloads,
@@ -113,7 +113,7 @@ class Runner:
         try:
             output = "".join(process.communicate(timeout=SECONDS))
         except subprocess.TimeoutExpired:
-            # Asked politely, a launcher ends its ranks.
+            # A launcher ends its ranks if it is terminated, but not if it is killed.
             process.terminate()
             output = "".join(process.communicate())
             pytest.fail(f"{' '.join(argv)} took more than {SECONDS} s:\n{output[-4000:]}")
@@ -123,26 +123,26 @@ class Runner:
 
 @dataclass(frozen=True)
 class MeasuringProgram:
-    """A script that stands for the measuring program. A test says what it does."""
+    """A script that takes the place of the measuring program. The test says what the script does."""
 
     folder: Path
 
     def let_run(self, script: str) -> None:
-        """It runs a script of the shell, which finds this folder in $HERE."""
+        """Let the program run a shell script, in which $HERE is this folder."""
         here = f"HERE={shlex.quote(str(self.folder))}"
         file = self.folder / "stretto-bench"
         file.write_text(f"#!/bin/sh\n{here}\n{script}\n", encoding="utf-8")
         file.chmod(0o755)
 
     def let_print(self, *events: dict[str, Any], then: str = "exit 0") -> None:
-        """It prints events, and ends by commands of the shell."""
+        """Let the program print events, and then run shell commands."""
         lines = [shlex.quote(json.dumps(event, separators=(",", ":"))) for event in events]
         said = "".join(f"echo {line}\n" for line in lines)
         self.let_run(f'echo "$@" >$HERE/arguments\nenv >$HERE/environment\n{said}{then}')
 
     @property
     def arguments(self) -> str:
-        """What it was started with."""
+        """The arguments with which the program was started."""
         return (self.folder / "arguments").read_text(encoding="utf-8")
 
     @property
@@ -152,7 +152,7 @@ class MeasuringProgram:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MeasuringProgram:
-    """Stands for the measuring program in this process and in what it starts."""
+    """Takes the place of the measuring program in this process and in its children."""
     folder = tmp_path / "lib"
     folder.mkdir()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new algorithm is tried everywhere by its row in the registry alone."""
+"""A new algorithm is tried everywhere because of its row in the registry, without other changes."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_only_faces_know_an_mpi_h() -> None:
 
 
 def test_each_source_is_compiled_once(tmp_path: Path) -> None:
-    """Whatever the interfaces of MPI; a face is compiled for its own."""
+    """The number of MPI interfaces does not matter. Only a face is compiled for its own interface."""
     argv = ["cmake", "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", "-D", "STRETTO_UNITY=OFF"]
     subprocess.run(argv, check=True, capture_output=True)
     commands = json.loads((tmp_path / "compile_commands.json").read_text())

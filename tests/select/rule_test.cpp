@@ -42,7 +42,7 @@ std::vector<Topology> topologies() {
   return all;
 }
 
-/// Calls by all sections, so that each condition holds for some of them and not for others.
+/// Returns calls of all sections, such that each condition holds for some of them and not for others.
 std::vector<CallShape> all_shapes() {
   std::vector<Topology> where = {equal_nodes(1, 17), equal_nodes(1, 32), equal_nodes(2, 8),
                                  equal_nodes(4, 1)};
@@ -265,7 +265,7 @@ TEST(Rule, InsideANodeThatSharesMemory) {
           const Spec spec = choose(shape);
           const bool is_small = bytes < native_floor(collective, form, ranks);
           EXPECT_LE(native_floor(collective, form, ranks), native_floor(collective, form));
-          // Long blocks of an alltoall the library moves with one copy.
+          // The library moves long blocks of an alltoall with a single copy.
           if (is_small || (form == Form::blocking && collective != Collective::alltoall)) {
             EXPECT_EQ(spec.is_native(), is_small) << to_string(spec);
           }

@@ -76,7 +76,7 @@ TEST(Spec, SaysWhatIsWrongWithLinks) {
            {"weighted:links=100x0", "a number of links must be a whole number from 1 to 65536"},
            {"weighted:links=100x99999999999", "a number of links must be a whole number from 1 to 65536"},
            {"weighted:links=100x65536+100", "there are too many links"},
-           {"weighted:links=50x8", "one link must have 100 percent"},
+           {"weighted:links=50x8", "at least one link must have 100 percent"},
        }) {
     EXPECT_NE(error_of(text).find(reason), std::string::npos) << text << ": " << error_of(text);
   }
@@ -144,15 +144,15 @@ TEST(Spec, SaysWhatIsWrongAndWhatWouldBeRight) {
       {"knomial:segments=2:radix=3", "knomial:radix=4 takes no radix here"},
       {"ring:radix=2", "ring takes no radix"},
       {"smp(", "there is no allreduce algorithm \"\"; there are " + names},
-      {"smp(smp(smp(smp(smp(smp(smp(smp(smp(ring)))))))))", "algorithms are made of others 8 deep at most"},
+      {"smp(smp(smp(smp(smp(smp(smp(smp(smp(ring)))))))))", "algorithms may be nested at most 8 deep"},
       {"smp(ring", "expected ) before \"\""},
       {"smp(ring:segments=2)", "expected ) before \":segments=2)\""},
       {"smp(native)", "there is no allreduce algorithm \"native\"; there are " + names},
-      {"smp(ring,ring)", "smp is made of 1 other algorithms"},
-      {"reduce_broadcast(binomial,chain,x)", "reduce_broadcast is made of 2 other algorithms"},
-      {"ring(ring)", "ring is made of 0 other algorithms"},
-      {"native(ring)", "there is something after its end: \"(ring)\""},
-      {"smp(ring))", "there is something after its end: \")\""},
+      {"smp(ring,ring)", "smp takes 1 part"},
+      {"reduce_broadcast(binomial,chain,x)", "reduce_broadcast takes 2 parts"},
+      {"ring(ring)", "ring takes 0 parts"},
+      {"native(ring)", "unexpected text after its end: \"(ring)\""},
+      {"smp(ring))", "unexpected text after its end: \")\""},
   };
   for (const auto& [text, what] : expected) EXPECT_EQ(error_of(text), "spec \"" + text + "\": " + what);
   EXPECT_EQ(

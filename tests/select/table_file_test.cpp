@@ -42,7 +42,7 @@ TEST_F(TableFiles, TheDefaultPlaceIsByXdg) {
     setenv("XDG_CONFIG_HOME", unusable, 1);
     EXPECT_EQ(default_table_path("openmpi"), folder_ / ".config/stretto/table-openmpi.json");
   }
-  setenv("HOME", "/nonexistent", 1);  // Debian's, of users without a home
+  setenv("HOME", "/nonexistent", 1);  // as Debian has it for users without a home
   EXPECT_EQ(default_table_path("openmpi"), "");
   unsetenv("HOME");
   EXPECT_EQ(default_table_path("openmpi"), "");
@@ -67,10 +67,10 @@ TEST_F(TableFiles, TheOneThatIsNamedMustBe) {
   const TableFile missing = read_table_file(folder_ / "b.json", "mpich");
   EXPECT_EQ(missing.path, folder_ / "b.json");
   EXPECT_EQ(missing.error, "there is no such file");
-  EXPECT_EQ(read_table_file(folder_, "mpich").error, "is no file");
-  EXPECT_EQ(read_table_file("/dev/zero", "mpich").error, "is no file");
+  EXPECT_EQ(read_table_file(folder_, "mpich").error, "is not a file");
+  EXPECT_EQ(read_table_file("/dev/zero", "mpich").error, "is not a file");
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(read_table_file(folder_ / "pipe", "mpich").error, "is no file");
+  EXPECT_EQ(read_table_file(folder_ / "pipe", "mpich").error, "is not a file");
   EXPECT_EQ(read_table_file(std::string(5000, 'x'), "mpich").text, "");
   EXPECT_NE(read_table_file(std::string(5000, 'x'), "mpich").error, "");
   EXPECT_NE(read_table_file(folder_ / "a.json/b", "mpich").error, "");

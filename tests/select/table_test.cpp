@@ -122,7 +122,7 @@ TEST(Table, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
   EXPECT_EQ(
       error_with("/mpi", "LAM/MPI 7.1"),
       "mpi: expected a name such as Open MPI 4.1.4, MPICH 4.0.2 or Intel MPI 2021.13, not \"LAM/MPI 7.1\"");
-  EXPECT_EQ(error_with("/network", 5), "network: expected a text, not 5");
+  EXPECT_EQ(error_with("/network", 5), "network: expected a string, not 5");
   EXPECT_EQ(error_without("/shapes"), R"(there is no "shapes")");
   EXPECT_EQ(error_with("/shapes", json::object()), "shapes: expected a list [...], not an object");
   EXPECT_EQ(error_with("/colour", "red"),
@@ -138,7 +138,7 @@ TEST(Table, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
   EXPECT_EQ(error_with("/shapes/1/alreduce", json::array()),
             "shapes[1].alreduce: there is no such key; did you mean allreduce?");
   EXPECT_EQ(error_with("/shapes/1", whole_table()["shapes"][0]),
-            "shapes[1]: has the nodes and ppn of shapes[0]; expected each once");
+            "shapes[1]: has the same nodes and ppn as shapes[0]");
 }
 
 TEST(Table, SaysWhatIsWrongWithARow) {
@@ -150,9 +150,11 @@ TEST(Table, SaysWhatIsWrongWithARow) {
   EXPECT_EQ(error_with(list + "/2/to", "32KiB"),
             "shapes[0].allreduce[2].to: expected 64KiB or more, where the row begins, not 32KiB");
   EXPECT_EQ(error_with(list + "/1/to", "64KiB"),
-            "shapes[0].allreduce[2].from: expected more than 64KiB, of the row before, not 64KiB");
-  EXPECT_EQ(error_with(list + "/2/from", "4KiB"),
-            "shapes[0].allreduce[2].from: expected more than 4KiB, of the row before, not 4KiB");
+            "shapes[0].allreduce[2].from: expected more than 64KiB, where the row before begins or ends, not "
+            "64KiB");
+  EXPECT_EQ(
+      error_with(list + "/2/from", "4KiB"),
+      "shapes[0].allreduce[2].from: expected more than 4KiB, where the row before begins or ends, not 4KiB");
   EXPECT_EQ(
       error_with(list + "/1/from", "64KB"),
       "shapes[0].allreduce[1].from: expected a number of bytes from 0 to 1048576GiB (an integer, or a text "
@@ -176,12 +178,12 @@ TEST(Table, SaysWhatIsWrongWithARow) {
 TEST(Table, WhatIsTooMuchIsRefused) {
   json many = json::array();
   for (int i = 0; i < 1025; ++i) many.push_back({{"from", i}, {"spec", "native"}});
-  EXPECT_EQ(error_with("/shapes/0/bcast", many), "shapes[0].bcast: there may be 1024 at most, not 1025");
+  EXPECT_EQ(error_with("/shapes/0/bcast", many), "shapes[0].bcast: expected at most 1024 elements, not 1025");
   json shapes = json::array();
   for (int i = 1; i <= 1025; ++i) shapes.push_back({{"nodes", i}, {"ppn", 1}});
-  EXPECT_EQ(error_with("/shapes", shapes), "shapes: there may be 1024 at most, not 1025");
+  EXPECT_EQ(error_with("/shapes", shapes), "shapes: expected at most 1024 elements, not 1025");
   EXPECT_TRUE(error_with("/shapes/1/bcast/0/spec", std::string(1000, 'x'))
-                  .starts_with("shapes[1].bcast[0].spec: expected a text of 200 bytes at most"));
+                  .starts_with("shapes[1].bcast[0].spec: expected a string of at most 200 bytes"));
 }
 
 TEST(Table, IsRefusedOnAnotherLibrary) {
@@ -244,7 +246,7 @@ class RandomTables : public ::testing::Test {
  protected:
   int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
 
-  /// As text, so that the test includes the reader.
+  /// Returns a table as text, so that the test includes the reader.
   json make_table() {
     json table = {
         {"format", "stretto-table"}, {"version", 1}, {"mpi", "MPICH 4.0.2"}, {"shapes", json::array()}};

@@ -93,7 +93,7 @@ TEST(OwnAddress, IsTheLoopbackIfThatIsTheHost) {
   }
 }
 
-/// A node may know its own name as one of the loopback. The others cannot reach it there.
+/// A node may resolve its own name to the loopback address, where other nodes cannot reach it.
 TEST(OwnAddress, IsNotTheLoopbackIfTheHostHasAName) {
   std::string error;
   const auto usual = find_own_address("", "", error);
@@ -108,7 +108,7 @@ TEST(OwnAddress, IsNotTheLoopbackIfTheHostHasAName) {
   EXPECT_NE(*own, address_of("::1"));
 }
 
-/// Whatever the network is: a rank can listen there.
+/// On any network, a rank can listen at its own address.
 TEST(OwnAddress, CanBeListenedAt) {
   for (const char* host : {"", "198.51.100.1", "no such host"}) {
     std::string error;

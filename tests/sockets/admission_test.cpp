@@ -72,7 +72,7 @@ TEST(Visitor, WithTheSecretIsAdmitted) {
   EXPECT_EQ(visit.say(bytes_of(hello)), Verdict::undecided);
   const Challenge challenge = visit.challenge();
   EXPECT_TRUE(are_equal(challenge.proof, proof_of(End::listener, secret(), hello, challenge.number)));
-  // What follows the answer stays in the connection.
+  // Bytes after the answer stay in the connection.
   Bytes answer = good_answer(hello, challenge);
   const Bytes more = filled(20, 1);
   answer.insert(answer.end(), more.begin(), more.end());
@@ -112,7 +112,7 @@ TEST(Visitor, WithAnotherHelloIsRefused) {
   }
 }
 
-/// Any bit of the proof matters, and so does who it is of, and for which numbers.
+/// Any bit of the proof matters, and so do its author and the numbers for which it is made.
 TEST(Visitor, WithAnotherProofIsRefused) {
   const Hello hello = good_hello();
   for (std::size_t bit = 0; bit < 8 * sizeof(SipTag); ++bit) {
@@ -161,7 +161,7 @@ TEST(Visitor, ThatHangsUpIsRefused) {
     if (said > 0) visit.say(std::span(hello).first(said));
     EXPECT_EQ(visit.hang_up(), Verdict::refused) << said;
   }
-  // Before it can be challenged, too.
+  // This also holds before the visitor can be challenged.
   Pair pair;
   put(pair.one, hello);
   pair.one.close();
@@ -174,7 +174,7 @@ TEST(Visitor, WithNonsenseIsRefused) {
     Random random(seed);
     Bytes nonsense(random.below(500));
     for (std::byte& byte : nonsense) byte = std::byte(random.below(256));
-    // A good beginning, at times.
+    // At times, the nonsense has a good beginning.
     const Bytes hello = bytes_of(good_hello());
     if (random.once_in(2))
       std::copy_n(hello.begin(), std::min(nonsense.size(), hello.size()), nonsense.begin());

@@ -11,7 +11,7 @@
 namespace stretto {
 namespace {
 
-/// Long messages go by so many connections.
+/// The parameter is the number of connections for long messages.
 class OverStreams : public testing::TestWithParam<int> {
  protected:
   void SetUp() override { Endpoint::use_streams(GetParam()); }
@@ -37,7 +37,7 @@ TEST_P(OverStreams, MessagesOfAPairKeepTheirOrder) {
   for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT_TRUE(received[i].has(0, filled(sizes[i], i))) << i;
 }
 
-/// All connections are used, also where their number changes between messages, and while they are busy.
+/// All connections are used, even if their number changes between messages or while they are busy.
 TEST(Endpoint, TheNumberOfStreamsMayChangeAtAnyTime) {
   for (unsigned seed = 0; seed < rounds(4); ++seed) {
     Random random(seed);
@@ -74,7 +74,7 @@ int open_files() {
   return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
 
-/// Streams that cannot be made are no loss: there are no files left for them.
+/// If no files are left for more streams, the first connection carries all messages.
 TEST(Endpoint, WhereThereAreNoFilesTheFirstConnectionCarriesAll) {
   Job job(2);
   job.connect_tree();
@@ -92,7 +92,7 @@ TEST(Endpoint, WhereThereAreNoFilesTheFirstConnectionCarriesAll) {
   EXPECT_TRUE(job.until([&] { return received.is_done() && sent.is_done(); })) << job.failures();
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
   EXPECT_TRUE(received.has(1, filled(5'000'000, 1)));
-  // They come later.
+  // The streams are made later.
   EXPECT_TRUE(job.until([&] { return open_files() == before + 6; }));
   job.leave(1);
   EXPECT_TRUE(job.until([&] { return open_files() <= before; }));
@@ -211,7 +211,7 @@ TEST(Endpoint, ACancelledReceiveGetsNothing) {
   EXPECT_FALSE(job[0].cancel(sent.message()));
 }
 
-/// A receive that has got its message, which is still coming, cannot be taken back.
+/// A receive that has begun to get its message cannot be cancelled.
 TEST(Endpoint, AReceiveCannotBeCancelledInTheMiddle) {
   Job job(2);
   Transfer sent = Transfer::sent(1, 1, 5, filled(20'000'000, 3));
@@ -260,8 +260,8 @@ TEST_P(OverStreams, MessagesWaitForAnAddress) {
   ASSERT_TRUE(job.until([&] { return received_back.is_done(); })) << job.failures();
 }
 
-/// What one thread of a rank has to do: messages in a context of its own, of which the receives may come in
-/// another order than the messages.
+/// The work of one thread of a rank: messages in a context of its own. Receives may be posted in another order
+/// than the messages come.
 class Worker {
  public:
   struct Planned {
@@ -304,7 +304,7 @@ class Worker {
     ASSERT_TRUE(std::ranges::all_of(started_, &Transfer::is_done));
     for (const auto& [transfer, tag] : posted_) {
       const Message& message = started_[transfer].message();
-      // The first of this source and tag that was not checked yet.
+      // The first message of this source and tag that has not been checked yet.
       const auto found = std::ranges::find_if(
           expected_, [&](const Planned& one) { return one.from == message.source && one.tag == tag; });
       ASSERT_NE(found, expected_.end());
@@ -325,7 +325,7 @@ class Worker {
   }
   void receive_next() {
     if (to_receive_.empty()) return;
-    // Of a source and a tag in order, but any of these first.
+    // Receives of one source and tag are posted in order. The source and tag are chosen at random.
     const Planned any = to_receive_[random_.below(to_receive_.size())];
     const auto next = std::ranges::find_if(
         to_receive_, [&](const Planned& one) { return one.from == any.from && one.tag == any.tag; });
@@ -431,12 +431,12 @@ TEST_P(OverStreams, RanksLeaveAtTheSameTime) {
   }
 }
 
-/// What a rank has sent arrives, though it has left and the other one reads it late, and answers while it
-/// reads.
+/// Messages of a rank arrive even after it has left, and if the other rank reads them late and answers while
+/// it reads.
 TEST(Endpoint, WhatWasSentArrivesAfterTheSenderHasLeft) {
   for (const std::size_t bytes : {std::size_t{400'000}, longest_whole_message - 128}) {
     Job job(2);
-    // So the connection is made.
+    // This makes the connection.
     job.connect_tree();
     std::vector<Transfer> sent;
     std::vector<Transfer> received;
@@ -446,7 +446,7 @@ TEST(Endpoint, WhatWasSentArrivesAfterTheSenderHasLeft) {
       sent.push_back(Transfer::sent(0, 1, 5, filled(bytes, i)));
       job.start(1, sent.back());
     }
-    // As much as the system takes.
+    // The rank sends as much as the system accepts.
     std::thread leaves([&] {
       job[1].leave(20);
       EXPECT_TRUE(std::ranges::all_of(sent, &Transfer::is_done));
@@ -463,7 +463,7 @@ TEST(Endpoint, WhatWasSentArrivesAfterTheSenderHasLeft) {
   }
 }
 
-/// A farewell counts, though the other connection has ended long before it is read.
+/// A farewell counts even if the other connection has ended long before the farewell is read.
 TEST_P(OverStreams, AFarewellMayBeReadLate) {
   Job job(2);
   job.connect_tree();
@@ -488,7 +488,7 @@ TEST_P(OverStreams, AFarewellMayBeReadLate) {
   EXPECT_EQ(job.failures(), "");
 }
 
-/// It needs nothing more, so what is sent to it is done.
+/// A rank that has left needs no messages, so messages to it count as done.
 TEST_P(OverStreams, MessagesToARankThatHasLeftEnd) {
   Job job(3);
   exchange_randomly(job, 1, 20, 5);
@@ -516,12 +516,13 @@ TEST_P(OverStreams, AReceiveFromARankThatHasLeftFails) {
       job.start(0, received);
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }));
-    EXPECT_TRUE(job.until([&] { return job.have_failed("rank 2 has left the job, and others wait for it"); }))
-        << job.failures();
+    EXPECT_TRUE(job.until([&] {
+      return job.have_failed("rank 2 has left the job, but other ranks wait for it");
+    })) << job.failures();
   }
 }
 
-/// As long as anybody may still send, a receive from any rank waits.
+/// As long as any rank may still send, a receive from any rank waits.
 TEST(Endpoint, AReceiveFromAnyFailsWhenAllHaveLeft) {
   for (const bool is_posted : {true, false}) {
     Job job(3);
@@ -537,7 +538,7 @@ TEST(Endpoint, AReceiveFromAnyFailsWhenAllHaveLeft) {
     Transfer of_last = Transfer::received(any_rank, 9, 6, 10);
     if (!is_posted) {
       for (int i = 0; i < 100; ++i) job.progress();
-      // What was sent before is there.
+      // The messages that were sent before are there.
       ASSERT_TRUE(job.until([&] { return job[0].probe(any_rank, 9, 6).has_value(); }));
       job.start(0, of_last);
       ASSERT_TRUE(job.until([&] { return of_last.has_ended(); }));
@@ -547,11 +548,11 @@ TEST(Endpoint, AReceiveFromAnyFailsWhenAllHaveLeft) {
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5));
     EXPECT_EQ(job.failures(),
-              "all other ranks have left the job, and this one waits for a message from any\n");
+              "all other ranks have left the job, and this rank waits for a message from any of them\n");
   }
 }
 
-/// A rank that sees a process of its node end may be the last one to hear which rank was lost first.
+/// A rank that sees a process of its node end may be the last rank to learn which rank was lost first.
 TEST(Endpoint, AFailureThatOthersExplainIsTheirs) {
   for (const bool is_explained : {true, false}) {
     Job job(2);
@@ -566,7 +567,7 @@ TEST(Endpoint, AFailureThatOthersExplainIsTheirs) {
   }
 }
 
-/// A link that is slow is no reason to leave bytes behind, as long as some of them leave.
+/// On a slow link, no bytes are left behind as long as some of them leave.
 TEST_P(OverStreams, ARankWaitsForAsLongAsItsBytesLeave) {
   constexpr std::size_t bytes = 20'000'000;  // more than the system keeps
   Job job(2);
@@ -616,13 +617,13 @@ TEST_P(OverStreams, AMessageThatItsSenderLeftBehindFails) {
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5)) << is_wanted;
     // Its farewell may be behind the part that did not get through.
-    EXPECT_TRUE(job.failures() == "rank 1 has left the job, and others wait for it\n" ||
+    EXPECT_TRUE(job.failures() == "rank 1 has left the job, but other ranks wait for it\n" ||
                 (is_wanted && job.failures() == "rank 1 is lost: its connection was closed\n"))
         << job.failures();
   }
 }
 
-/// Though only neighbours in the tree are connected.
+/// A failure reaches all ranks although only neighbours in the tree are connected.
 TEST_P(OverStreams, AFailureReachesAll) {
   constexpr int ranks = 13;
   for (int first = 0; first < ranks; ++first) {
@@ -686,7 +687,7 @@ TEST_P(OverStreams, AFailureEndsMessagesInTheMiddle) {
   }
 }
 
-/// All hear of a rank that is lost, whichever it is, and whoever is connected with it.
+/// All ranks learn of a lost rank, whichever rank it is, and whichever ranks are connected with it.
 TEST_P(OverStreams, ALostRankIsNoticedByAll) {
   constexpr int ranks = 8;
   for (int lost = 0; lost < ranks; ++lost) {
@@ -731,7 +732,7 @@ TEST_P(OverStreams, APeerIsLostInTheMiddleOfALongMessage) {
   }
 }
 
-/// Rank 0 sends to rank 1, and at the address that it knows, the test listens.
+/// Rank 0 sends to rank 1, but the test listens at the address that rank 0 knows.
 struct InPlaceOfRank1 {
   InPlaceOfRank1() {
     job.start(0, sent);
@@ -743,7 +744,7 @@ struct InPlaceOfRank1 {
   Transfer sent = Transfer::sent(1, 1, 5, filled(10, 1));
 };
 
-/// At the address of a rank, a program answers that is not of the job.
+/// A program that is not part of the job answers at the address of a rank.
 TEST(Endpoint, AFalseListenerIsNotBelieved) {
   InPlaceOfRank1 test;
   auto& [job, at, listener, sent] = test;
@@ -754,7 +755,7 @@ TEST(Endpoint, AFalseListenerIsNotBelieved) {
   }));
   put_value(visitor, Challenge{});
   ASSERT_TRUE(job.until([&] { return sent.has_failed(); }));
-  EXPECT_EQ(job.failures(), "rank 1 is lost: at its address answers something that is not of the job\n");
+  EXPECT_EQ(job.failures(), "rank 1 is lost: a process that is not of this job answers at its address\n");
 }
 
 /// A listener that has too many visitors closes connections.
@@ -784,7 +785,7 @@ bool has_file_left(rlim_t files) {
   return static_cast<bool>(Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
 }
 
-/// A process of its own, since a limit cannot be raised again.
+/// This runs in a process of its own, since a limit cannot be raised again.
 TEST(Endpoint, StrangersGetAQuarterOfTheFiles) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP()
@@ -793,7 +794,7 @@ TEST(Endpoint, StrangersGetAQuarterOfTheFiles) {
   EXPECT_EXIT(_exit(has_file_left(100) ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
-/// Whatever strangers do at the door, the ranks find each other.
+/// Whatever strangers do at the listeners, the ranks find each other.
 TEST(Endpoint, StrangersDoNotKeepOthersOut) {
   Job job(2);
   std::vector<Socket> strangers;

@@ -91,7 +91,7 @@ void expect_all(const std::vector<Sent>& sent, const Notes& notes) {
   }
 }
 
-/// Whatever the pieces, the buffer, the rooms and the most that is read at once.
+/// Pieces, buffer, rooms and the most bytes that are read at once may have any size.
 TEST(FrameReader, FindsFramesInAnyPieces) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Random random(seed);
@@ -149,7 +149,7 @@ TEST(FrameReader, TellsTheEnd) {
   EXPECT_FALSE(notes.all[0].has_ended);
 }
 
-/// What came before the fault was taken, and what follows it is not.
+/// Frames before the fault are taken, and frames after it are not.
 TEST(FrameReader, StopsAtAFault) {
   const Pair pair;
   put(pair.one, stream_of({{{.kind = FrameKind::message, .bytes = 3}, filled(3, 1)},

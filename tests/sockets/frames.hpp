@@ -21,8 +21,8 @@ namespace stretto {
 
 using Bytes = std::vector<std::byte>;
 
-/// How often something random is tried. The thread sanitizer is twenty times as slow, and order matters more
-/// to it than contents.
+/// Returns the number of random trials. The thread sanitizer is twenty times as slow, and for it the order of
+/// events matters more than contents.
 constexpr unsigned rounds(unsigned usual) {
 #ifdef __SANITIZE_THREAD__
   return (usual + 3) / 4;
@@ -68,7 +68,7 @@ inline bool is_equal(std::span<const std::byte> one, std::span<const std::byte> 
          (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
 }
 
-/// What is in memory before something is written there.
+/// The contents of memory before anything is written there.
 constexpr std::byte untouched{0xee};
 inline bool is_untouched(std::span<const std::byte> bytes) {
   return bytes.empty() ||

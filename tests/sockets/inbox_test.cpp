@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 
-/// What MPI says: messages and receives match in order, by source, context and tag.
+/// A model of MPI's rule: messages and receives match in order, by source, context and tag.
 class Model {
  public:
   struct Early {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs without MPI, through the interface for frameworks: job LIBRARY RANKS PART. The ranks are processes of
-// this one, and their store is a folder. What they tell each other beside the job are files there.
+// Jobs without MPI, through the interface for frameworks: job LIBRARY RANKS PART. The ranks are children of
+// this process, and their store is a folder. Beside the job, they communicate by files in this folder.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -148,7 +148,7 @@ void sum_once(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
-/// A file with the number of this process tells others that something is so.
+/// Makes a file with the number of this process, as a sign for other processes.
 void note(const fs::path& file) {
   const fs::path made = file.string() + "." + std::to_string(getpid());
   std::ofstream(made) << getpid();
@@ -161,7 +161,7 @@ pid_t noted_process(const fs::path& file) {
   return process;
 }
 
-/// Waits until all ranks, but for one, have come here. The job may have failed.
+/// Waits until all ranks, except one, have come here. The job may have failed.
 void meet(const fs::path& folder, const std::string& name, int rank, int ranks, int without = -1) {
   note(folder / (name + std::to_string(rank)));
   for (int other = 0; other < ranks; ++other)
@@ -180,7 +180,7 @@ int threads() {
   return running;
 }
 
-/// What is resident. Always the same under a sanitizer, which keeps memory that is free.
+/// Returns the resident memory; always the same number under a sanitizer, which keeps free memory.
 long resident_kib() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 1;
@@ -223,7 +223,7 @@ void again(int rank, int ranks, const fs::path& folder) {
         std::to_string(memory) + " KiB, then " + std::to_string(resident_kib()));
 }
 
-/// In the middle of calls, a rank ends itself by `die`. All others hear of it soon.
+/// In the middle of calls, a rank ends itself by `die`. All others learn of it soon.
 template <typename Die>
 void end_one(int rank, int ranks, const fs::path& folder, const Die& die) {
   begin(rank, ranks, folder / "first");
@@ -244,7 +244,7 @@ void end_one(int rank, int ranks, const fs::path& folder, const Die& die) {
         std::to_string(std::chrono::duration<double>(took).count()) + " s: " + error);
   CHECK(std::string(CALL(stretto_failure)()) == error, error);
   CALL(stretto_group_free)(group);
-  // So nobody hears of another rank's regular end first.
+  // So no rank learns of another rank's regular end first.
   meet(folder, "heard", rank, ranks, victim);
   end();
   sum_once(rank < victim ? rank : rank - 1, ranks - 1, folder / "second");
@@ -292,7 +292,7 @@ void parents(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
-/// A rank is stopped. Another one gives up, and when the first one goes on, it hears of it.
+/// A rank is stopped. Another rank gives up. When the first rank continues, it learns of that.
 void stopped(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder / "first");
   stretto_group* group = everybody();
@@ -316,7 +316,7 @@ void stopped(int rank, int ranks, const fs::path& folder) {
   sum_once(rank, ranks, folder / "second");
 }
 
-/// One rank does not call. Another one gives up, and its reason reaches all.
+/// A rank makes no call. Another rank gives up, and its reason reaches all ranks.
 void overdue(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
   stretto_group* group = everybody();
@@ -347,14 +347,14 @@ void overdue(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
-/// Ranks call with different lengths: all hear of it, in one line that says how long the messages are.
+/// Ranks call with different lengths. All get an error of one line with the lengths of the messages.
 void lengths(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
   stretto_group* group = everybody();
   sum_and_check(group, 10);
   meet(folder, "ready", rank, ranks);
   std::vector<float> data(rank == 0 ? 8 : 4, 1);
-  // A rank may hear that another one has failed before it hears why. The next call says it.
+  // A rank may learn that another rank has failed before it gets the reason. The next call has the reason.
   static_cast<void>(failure_of(sum(group, data), 20));
   const std::string error = failure_of(sum(group, data), 20);
   for (const std::string part : {"ranks call with different lengths: in allreduce (call number ", " expects ",
@@ -366,7 +366,7 @@ void lengths(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
-/// Ranks that end regularly, one after the other, disturb nobody.
+/// Ranks that end regularly, one after the other, do not disturb the others.
 void leaving(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
   stretto_group* group = everybody();
@@ -384,7 +384,8 @@ void leaving(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
-/// Ranks that exit without ending the job disturb nobody either, but if they are waited for, the job fails.
+/// Ranks that exit without ending the job do not disturb the others, but the job fails if a rank waits for
+/// them.
 void exiting(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
   static stretto_group* const group = everybody();  // it is not freed
@@ -415,7 +416,7 @@ void late(int rank, int ranks, const fs::path& folder) {
   }
 }
 
-/// A rank does not come. The others hear of it in time, and may begin without it.
+/// A rank does not come. The others learn of it in time, and may begin without it.
 void missing(int rank, int ranks, const fs::path& folder) {
   constexpr double seconds = 1;
   for (int absent = 0; absent < ranks; ++absent) {
@@ -426,12 +427,12 @@ void missing(int rank, int ranks, const fs::path& folder) {
       const auto began = Clock::now();
       CHECK(try_to_begin(rank, ranks, here / "first", seconds) == 1,
             "a rank is missing, and nobody misses it");
-      // Either the store or the ranks were waited for, and both when the parent came last.
+      // The rank waited either for the store or for other ranks, or for both if its parent came last.
       CHECK(Clock::now() - began < std::chrono::duration<double>(2 * seconds + 1));
       const std::string error = CALL(stretto_error)();
       CHECK(!error.empty() && error.find('\n') == std::string::npos, error);
       const bool is_of_store = error.find("the store did not give stretto/") == 0;
-      const bool is_of_ranks = error.find("not all " + std::to_string(ranks) + " ranks came within") == 0;
+      const bool is_of_ranks = error.find("not all " + std::to_string(ranks) + " ranks arrived within") == 0;
       const bool is_of_loss = error.find(" is lost: ") != std::string::npos;
       CHECK(is_of_store || is_of_ranks || is_of_loss, error);
       CHECK(CALL(stretto_failure)() == nullptr);
@@ -455,7 +456,7 @@ void hostile(int rank, int ranks, const fs::path& folder) {
     std::vector<std::byte> out(100'000);
     for (int call = 0; call < 20; ++call) {
       sum_and_check(group, 1000);
-      // To ranks that are not connected yet.
+      // The call sends to ranks that are not connected yet.
       const int distance = call % ranks;
       stretto_work* received =
           CALL(stretto_group_recv)(group, in.data(), in.size(), (rank + ranks - distance) % ranks, 1);
@@ -474,7 +475,7 @@ void hostile(int rank, int ranks, const fs::path& folder) {
         std::to_string(memory) + " KiB, then " + std::to_string(resident_kib()));
 }
 
-/// The strangers of the above, in the process that has started the ranks.
+/// The strangers of hostile(), in the process that has started the ranks.
 void attack(const std::vector<pid_t>& ranks, const fs::path& folder) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     CHECK(has_come(folder / ("begun" + std::to_string(rank))), "a rank does not begin");
@@ -505,8 +506,7 @@ constexpr Part parts[] = {{"groups", groups},
                           {"missing", missing},
                           {"hostile", hostile, false, attack}};
 
-/// Waits for all ranks. If one fails, the others get some seconds for what they have to say. Returns how many
-/// failed.
+/// Waits for all ranks. If one fails, the others get some seconds to report errors. Returns how many failed.
 int wait_for_ranks(std::vector<pid_t> ranks, bool may_be_killed) {
   int wrong = 0;
   bool has_killed = false;

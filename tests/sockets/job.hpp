@@ -37,7 +37,7 @@ class Transfer {
   [[nodiscard]] bool is_done() const { return has_ended() && message_->state == Message::State::done; }
   [[nodiscard]] bool has_failed() const { return has_ended() && message_->state == Message::State::failed; }
   [[nodiscard]] bool has_ended() const { return message_->has_ended(); }
-  /// Whether it is these bytes that have come, as far as there is room.
+  /// Whether these bytes have arrived, as far as there is room.
   [[nodiscard]] bool has(int source, const Bytes& data) const {
     const std::size_t landed = std::min(data.size(), message_->bytes);
     return is_done() && message_->source == source && message_->arrived == data.size() &&
@@ -96,7 +96,7 @@ class Job {
     kill(rank);
   }
 
-  /// All ranks go on until it is so. Returns false after some seconds.
+  /// Lets all ranks make progress until the condition holds. Returns false after some seconds.
   template <typename Condition>
   bool until(const Condition& condition, double seconds = 30) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -111,7 +111,7 @@ class Job {
     for (const auto& one : endpoints_) any = (one != nullptr && one->progress()) || any;
     return any;
   }
-  /// Whether all that live have failed for this reason.
+  /// Whether all ranks that are alive have failed for this reason.
   [[nodiscard]] bool have_failed(const std::string& reason) const {
     return std::ranges::all_of(endpoints_, [&](const auto& one) {
       return one == nullptr || (one->failure() != nullptr && one->failure() == reason);

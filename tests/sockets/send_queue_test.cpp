@@ -15,7 +15,7 @@ struct Sending {
   Message message;
 };
 
-/// What a stream says, put together again.
+/// The contents of a stream, put together again.
 struct Read {
   std::vector<Frame> frames;  // but parts
   std::vector<Bytes> behind;  // of those
@@ -49,7 +49,7 @@ Read read(const Bytes& stream) {
   return read;
 }
 
-/// A queue with random contents, and what must come out.
+/// A queue with random contents, and the expected output.
 class Contents {
  public:
   explicit Contents(Random& random) : random_(random) {}
@@ -130,8 +130,8 @@ void append(Bytes& stream, const Bytes& bytes) {
   stream.insert(stream.end(), bytes.begin(), bytes.end());
 }
 
-/// Whatever the connection takes at a time. Short frames keep their order, and parts of long messages are
-/// between.
+/// The connection may take any number of bytes at a time. Short frames keep their order, with parts of long
+/// messages between them.
 TEST(SendQueue, WritesAllInOrder) {
   for (unsigned seed = 0; seed < rounds(60); ++seed) {
     Random random(seed);
@@ -154,7 +154,7 @@ TEST(SendQueue, WritesAllInOrder) {
   }
 }
 
-/// The rest of a frame that is half written goes out, from a copy, and whole frames follow it.
+/// The rest of a half-written frame is sent from a copy, and whole frames follow it.
 TEST(SendQueue, EndsAllMessagesAndStaysReadable) {
   for (unsigned seed = 0; seed < rounds(100); ++seed) {
     Random random(seed);

@@ -32,7 +32,7 @@ std::string hex(const SipTag& tag) {
   return text;
 }
 
-/// Of the authors' 64 vectors (vectors_sip128), those around the ends of words.
+/// Those of the authors' 64 vectors (vectors_sip128) that are around the ends of words.
 TEST(SipHash, GivesThePublishedTags) {
   struct Vector {
     std::size_t bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is not of a job, and comes to the listeners of its ranks all the same.
+// A process that is not part of a job, but connects to the listeners of its ranks.
 #pragma once
 
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ class Strangers {
   Strangers(const Strangers&) = delete;
   Strangers& operator=(const Strangers&) = delete;
 
-  /// Comes again and again for so long, in all ways. Returns how many connections were made.
+  /// Connects again and again for this time, in all ways. Returns the number of connections.
   int come(std::chrono::seconds time) {
     const auto until = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < until) {
@@ -58,7 +58,7 @@ class Strangers {
   static constexpr std::size_t challenge_bytes = 32;
   static constexpr std::size_t answer_bytes = 16;
 
-  /// Of the sockets of IPv4 at which a rank listens.
+  /// Returns the ports of the IPv4 sockets on which a rank listens.
   [[nodiscard]] std::vector<std::uint16_t> listening_ports() const {
     namespace fs = std::filesystem;
     std::set<std::string> inodes;
@@ -107,7 +107,7 @@ class Strangers {
     for (char& one : text) one = static_cast<char>(random_());
     return text;
   }
-  /// As that of a rank, as far as a stranger can know.
+  /// Returns a greeting like a rank's, as far as a stranger can know it.
   std::string hello(std::size_t ranks) {
     std::string text = noise(hello_bytes);
     const std::array<std::uint32_t, 3> of_rank{static_cast<std::uint32_t>(random_() % ranks_.size()),
@@ -123,7 +123,7 @@ class Strangers {
     static_cast<void>(send(file, text.data(), std::min(most, text.size()), MSG_NOSIGNAL));
     close(file);
   }
-  /// Gets as far as the challenge, and says something after it.
+  /// Gets as far as the challenge, and then sends a wrong proof.
   void say_wrong_proof(std::uint16_t port) {
     const int file = connect_to(port);
     if (file < 0) return;
@@ -132,7 +132,7 @@ class Strangers {
     std::array<char, challenge_bytes> challenge{};
     const ssize_t got = recv(file, challenge.data(), challenge.size(), MSG_WAITALL);
     if (got == static_cast<ssize_t>(challenge.size())) {
-      // The listener's own proof, or anything.
+      // The proof is the listener's own, or random.
       const bool reflects = random_() % 2 == 0;
       const std::string proof =
           reflects ? std::string(challenge.data() + answer_bytes, answer_bytes) : noise(answer_bytes);
@@ -142,7 +142,7 @@ class Strangers {
     }
     close(file);
   }
-  /// Stays half-way.
+  /// Keeps a connection open in the middle of the admission.
   void hold(std::uint16_t port) {
     for (int visit = 0; visit < 20; ++visit) {
       const int file = connect_to(port);

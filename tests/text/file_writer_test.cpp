@@ -49,7 +49,7 @@ TEST_F(FileWriter, WritesBesideUnderANameThatNobodyCanForesee) {
   const fs::path foreseen = file.string() + "." + std::to_string(getpid()) + ".tmp";
   fs::create_symlink(victim, foreseen);
   EXPECT_EQ(find_obstacle(file), "");
-  // Two that write at once, as two processes with the same number on two nodes do.
+  // Two writers at the same time, such as processes with the same id on two nodes.
   const auto write = [&](std::ostream& stream) {
     EXPECT_EQ(replace_file(file, "inner"), "");
     EXPECT_EQ(text_of(file), "inner");

@@ -76,10 +76,10 @@ TEST(JsonReader, SaysWhatWasExpectedAndWhere) {
         << wrong;
   }
   const auto text = [](const JsonValue& value) { (void)value.text(3); };
-  EXPECT_EQ(error_at_a("\"abcd\"", text), "a: expected a text of 3 bytes at most, not \"abcd\"");
-  EXPECT_EQ(error_at_a("\"a\\nb\"", text), "a: expected a text of one line, not \"a\\nb\"");
-  EXPECT_EQ(error_at_a("\"\\u2029\"", text), "a: expected a text of one line, not \"?\"");
-  EXPECT_EQ(error_at_a("1", text), "a: expected a text, not 1");
+  EXPECT_EQ(error_at_a("\"abcd\"", text), "a: expected a string of at most 3 bytes, not \"abcd\"");
+  EXPECT_EQ(error_at_a("\"a\\nb\"", text), "a: expected a string of one line, not \"a\\nb\"");
+  EXPECT_EQ(error_at_a("\"\\u2029\"", text), "a: expected a string of one line, not \"?\"");
+  EXPECT_EQ(error_at_a("1", text), "a: expected a string, not 1");
   EXPECT_EQ(error_at_a("1", [](const JsonValue& value) { (void)value.truth(); }),
             "a: expected true or false, not 1");
   EXPECT_EQ(error_at_a("1", [](const JsonValue& value) { (void)value.object(); }),
@@ -87,7 +87,7 @@ TEST(JsonReader, SaysWhatWasExpectedAndWhere) {
   EXPECT_EQ(error_at_a("{}", [](const JsonValue& value) { (void)value.items(1); }),
             "a: expected a list [...], not an object");
   EXPECT_EQ(error_at_a("[1,2,3]", [](const JsonValue& value) { (void)value.items(2); }),
-            "a: there may be 2 at most, not 3");
+            "a: expected at most 2 elements, not 3");
 }
 
 TEST(JsonReader, EveryKeyMustBeKnownAndStandOnce) {
@@ -97,9 +97,9 @@ TEST(JsonReader, EveryKeyMustBeKnownAndStandOnce) {
   (void)inner.optional("d");
   EXPECT_EQ(error_of([&] { inner.finish(); }), "a.c: there is no such key; there are b, d");
   EXPECT_EQ(error_of([&] { (void)inner.required("e"); }), "a: there is no \"e\"");
-  EXPECT_EQ(error_in(R"({"a": [{"b": 1}, {"b": 1, "c": 2, "b": 3}]})"), "a[1].b: stands here twice");
-  EXPECT_EQ(error_in(R"([[0, {"b": [], "b": 3}]])"), "[0][1].b: stands here twice");
-  EXPECT_EQ(error_in(R"({"notes": 1, "notes": 2})"), "notes: stands here twice");
+  EXPECT_EQ(error_in(R"({"a": [{"b": 1}, {"b": 1, "c": 2, "b": 3}]})"), "a[1].b: is given twice");
+  EXPECT_EQ(error_in(R"([[0, {"b": [], "b": 3}]])"), "[0][1].b: is given twice");
+  EXPECT_EQ(error_in(R"({"notes": 1, "notes": 2})"), "notes: is given twice");
 }
 
 TEST(JsonReader, NotesAreReadByNobody) {
@@ -133,7 +133,7 @@ TEST(JsonReader, LinesStayShort) {
 
 TEST(JsonReader, WhatIsTooMuchIsRefused) {
   EXPECT_EQ(error_in(std::string(JsonText::most_text + 1, ' ')),
-            "the text has 8388609 bytes; it may have 8MiB at most");
+            "the text has 8388609 bytes; it may have at most 8MiB");
   EXPECT_EQ(error_in("[" + repeated("0,", JsonText::most_values) + "0]"),
             "there are more than 262144 values");
   const std::size_t most = JsonText::most_depth;

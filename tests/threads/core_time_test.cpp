@@ -18,7 +18,7 @@ TEST(CoreTime, IsThePartThatAThreadWaited) {
   EXPECT_EQ(CoreTime{}.waited_since({}), 0);
 }
 
-/// Two threads on one core wait for each other, whoever else is there.
+/// Two threads on one core wait for each other, whatever else runs there.
 TEST(CoreTime, OfAThreadThatSharesItsCore) {
   cpu_set_t usual;
   ASSERT_EQ(sched_getaffinity(0, sizeof usual, &usual), 0);

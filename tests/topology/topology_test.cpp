@@ -8,7 +8,7 @@ namespace {
 
 TEST(Topology, KnowsItsEmptiestCache) {
   EXPECT_EQ(Topology::from_labels({0, 0, 0, 0, 0}, {}, {}, {7, 7, 8, 8, 8}).min_cache, 2);
-  // The caches of two nodes are never one.
+  // Caches of different nodes are never the same.
   EXPECT_EQ(Topology::from_labels({0, 0, 0, 1}, {}, {}, {7, 7, 7, 7}).min_cache, 1);
 }
 

@@ -93,7 +93,7 @@ TEST(TopologyText, AFileMayHoldASetting) {
   for (const auto* text : {"nodes=2,ppn=1\n", "nodes=2,ppn=1;", "# all\n  nodes=2,ppn=1  # two\n"}) {
     EXPECT_EQ(parse_topology(text).node_of, (Numbers{0, 1})) << text;
   }
-  EXPECT_NE(error_of("nodes=2,ppn=1\nfast-1\n").find("stands alone"), std::string::npos);
+  EXPECT_NE(error_of("nodes=2,ppn=1\nfast-1\n").find("must be the only line"), std::string::npos);
 }
 
 TEST(TopologyText, WhatIsNoFileIsNoNode) {
@@ -102,7 +102,7 @@ TEST(TopologyText, WhatIsNoFileIsNoNode) {
 
 TEST(TopologyText, SaysWhatIsWrongAndWhatWouldBeRight) {
   const std::vector<std::pair<std::string, std::string>> expected{
-      {"nodes=4", "it does not say ppn, as nodes=8,ppn=4 does"},
+      {"nodes=4", "it does not set ppn, as nodes=8,ppn=4 does"},
       {"nodes=0,ppn=4", "nodes must be a whole number from 1 to 1048576, not \"0\""},
       {"nodes=2,ppn=4x", "ppn must be a whole number from 1 to 1048576, not \"4x\""},
       {"nodes=2,ppn=", "ppn must be a whole number from 1 to 1048576, not \"\""},
@@ -114,13 +114,12 @@ TEST(TopologyText, SaysWhatIsWrongAndWhatWouldBeRight) {
        "there is no setting \"racks\"; there are nodes, ppn, sockets, numas, l3, mapping, map"},
       {"map=0,,1", "map must be a whole number from 0 to 1048576, not \"\""},
       {"map=0,-1", "map must be a whole number from 0 to 1048576, not \"-1\""},
-      {"", "it names no node"},
+      {"", "it does not name a node"},
   };
   for (const auto& [text, what] : expected) EXPECT_EQ(error_of(text), "topology \"" + text + "\": " + what);
-  EXPECT_EQ(
-      error_of("node 0 0 0 surplus\nnode"),
-      "topology \"node 0 0 0 surplus\": a line is the name of a node, of a socket, of a NUMA domain and of "
-      "a cache at most");
+  EXPECT_EQ(error_of("node 0 0 0 surplus\nnode"),
+            "topology \"node 0 0 0 surplus\": a line may name a node, a socket, a NUMA domain "
+            "and a cache, and no more");
 }
 
 }  // namespace

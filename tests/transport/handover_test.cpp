@@ -17,7 +17,7 @@
 namespace stretto {
 namespace {
 
-/// Names that no other test of this machine has.
+/// Returns tokens that no other test on this machine uses.
 std::vector<std::uint64_t> make_tokens(std::size_t processes) {
   static std::uint64_t last = static_cast<std::uint64_t>(getpid()) << 32;
   std::vector<std::uint64_t> tokens;
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> make_tokens(std::size_t processes) {
   return tokens;
 }
 
-/// Each of these has a file with its place in it.
+/// Returns a file that contains `place`.
 KeptFile make_file(std::size_t place) {
   KeptFile file(memfd_create("test", MFD_CLOEXEC));
   const auto byte = static_cast<char>(place);
@@ -82,7 +82,7 @@ TEST(Handover, AProcessThatCannotBeReachedIsAnError) {
   EXPECT_EQ(error.find("no Unix socket leads to a process of the node"), 0) << error;
 }
 
-/// What a process of another user gets that comes first.
+/// Connects first, as a process of another user. Returns the file that it gets.
 int visit_as_another_user(std::uint64_t token) {
   if (setuid(12345) != 0) return 2;
   const int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -16,8 +16,8 @@
 namespace stretto {
 namespace {
 
-/// Two ranks that send each other pieces, each step of which may come at any time. A state is plain memory:
-/// it can be copied, and compared with those that were seen.
+/// Two ranks that send each other pieces. Each step may come at any time. A state is plain memory, so it can be
+/// copied, and compared with earlier states.
 class TwoRanks {
  public:
   static constexpr int steps = 4;  // kinds of a rank's steps: write, publish, read, take
@@ -28,7 +28,7 @@ class TwoRanks {
       Rank& rank = ranks_[i];
       rank.to_write = pieces[i];
       rank.to_take = pieces[1 - i];
-      // Counts that have run for long: they wrap in the middle.
+      // The counts have run for long, and wrap in the middle.
       new (&rank.counts) PairCounts(first_number);
       rank.mailbox.taken.store(first_number);
       for (Line& line : rank.mailbox.line) line.word.store(first_number);
@@ -50,7 +50,7 @@ class TwoRanks {
       case 0: {
         if (rank.is_written || rank.written == rank.to_write || !rank.counts.may_write(other.mailbox))
           return false;
-        // What is in the line must have been taken.
+        // The earlier piece in the line must have been taken.
         EXPECT_LT(rank.written - other.taken, Mailbox::lines);
         const std::uint32_t value = 100 * static_cast<std::uint32_t>(which) + rank.written;
         Line& line = rank.counts.next_line(rank.mailbox);
@@ -74,7 +74,7 @@ class TwoRanks {
       }
       default: {
         if (!rank.is_read) return false;
-        // Until it is taken, the writer leaves it as it is.
+        // Until the piece is taken, the writer does not change it.
         EXPECT_EQ(value_of(*rank.counts.look(other.mailbox)),
                   100 * static_cast<std::uint32_t>(1 - which) + rank.taken);
         rank.counts.take(rank.mailbox);

@@ -2,13 +2,13 @@
 // The protocol of transport/mailbox.hpp under the memory order of ARM, by a model, in every order of events.
 //
 // The header is compiled once more, with atomics whose stores wait in a buffer of their rank. A store may
-// become visible before an earlier one of another place, as ARM's do, unless it has release order: then it
-// comes after all earlier ones. The data of a piece are plain stores. A processor may also read the data
-// before the number of their piece, or after it has told that it has taken them, unless acquire or release
-// forbids it.
+// become visible before an earlier store to another place, as on ARM, unless it has release order: then it
+// comes after all earlier stores. The data of a piece are plain stores. A processor may also read the data
+// before the number of their piece, or after it has published that it has taken them, unless acquire or
+// release order forbids that.
 //
-// The test would be worth nothing if the model allowed too little: with any of these orders weakened, it must
-// find an order of events in which the reader gets wrong data.
+// The test would prove nothing if the model allowed too few orders of events. So with any of these memory
+// orders weakened, it must find an order of events in which the reader gets wrong data.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +30,7 @@ struct Weakened {
   bool acquire_of_number = false;
 };
 
-/// What a store is to do, and whether it must come after those before it.
+/// A store, and whether it must come after the stores before it.
 struct Store {
   void* place;
   std::uint64_t value;
@@ -62,7 +62,7 @@ struct StoreBuffer {
 
 StoreBuffer* buffer_of_rank = nullptr;  // of the one whose step is executed
 Weakened weakened;
-// Of the last look at a number and of the last store to a shared word, as the header asks for them.
+// The orders that the header uses in the last look at a number and in the last store to a shared word.
 bool was_acquire = false;
 bool was_release = false;
 
@@ -70,7 +70,7 @@ bool was_release = false;
 
 namespace modelled {
 
-/// Stands for std::atomic. Words of 64 bits are numbers of pieces, those of 32 bits counts of taken ones.
+/// Replaces std::atomic. Words of 64 bits are numbers of pieces; words of 32 bits count taken pieces.
 template <typename T>
 struct Atomic {
   static constexpr bool is_always_lock_free = true;
@@ -129,7 +129,7 @@ class Pair {
   Pair(const Pair& other) { *this = other; }
   Pair& operator=(const Pair& other) {
     std::memcpy(static_cast<void*>(this), &other, sizeof *this);
-    // Stores that wait are for places in the copy.
+    // The waiting stores must refer to places in the copy.
     const auto offset = reinterpret_cast<std::intptr_t>(this) - reinterpret_cast<std::intptr_t>(&other);
     for (Rank& rank : ranks_) {
       for (std::size_t i = 0; i < rank.buffer.count; ++i) {

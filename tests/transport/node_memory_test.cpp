@@ -77,7 +77,7 @@ TEST(NodeMemory, StreamsOfAllPairsArriveInOrder) {
         for (int other = 0; other < ranks; ++other) {
           const auto i = static_cast<std::size_t>(other);
           if (other == own) continue;
-          const int lane = other + own;  // the same for both
+          const int lane = other + own;  // the same number for both ranks
           any = write_some(node[own], lane, own, other, piece_bytes, total, written.at(i)) || any;
           if (random() % 8 == 0) std::this_thread::yield();
           any = read_some(node[own], lane, other, own, total, read.at(i)) || any;
@@ -91,7 +91,7 @@ TEST(NodeMemory, StreamsOfAllPairsArriveInOrder) {
   }
 }
 
-/// Each of three ranks sends so many pieces to each other one, and waits at random between any two steps.
+/// Each of three ranks sends `pieces` pieces to each other rank, with random waits between any two steps.
 void soak(std::uint32_t pieces) {
   constexpr int ranks = 3;
   Node node(ranks);
@@ -171,7 +171,7 @@ TEST(NodeMemory, DISABLED_LongSoak) {
   soak(10'000'000 / 6);
 }
 
-/// What a rank did not publish before it was killed is not seen, and the others find that it has ended.
+/// Other ranks do not see data that a killed rank had not published, and they find that it has ended.
 TEST(NodeMemory, ARankThatIsKilledAtAnyStep) {
   constexpr int pieces = 3;
   constexpr int steps = 6;
@@ -241,7 +241,7 @@ TEST(NodeMemory, ARankThatIsKilledAtAnyStep) {
   }
 }
 
-/// A message to a rank that reads needs nothing of one that does not.
+/// A message to a rank that reads needs no store space that a rank which does not read could hold.
 TEST(NodeMemory, AReaderThatSleepsStopsNoOther) {
   Node node(3);
   // All slots wait for rank 2, on as many lanes as there are.
@@ -291,7 +291,7 @@ TEST(NodeMemory, OnlyTheMemoryOfTheJobIsMapped) {
   EXPECT_EQ(map(right), "");
 }
 
-/// What this process has of other ranks' memory, in bytes that count for it.
+/// Returns how many bytes of other ranks' memory count for this process.
 std::size_t resident_bytes_of_others() {
   std::ifstream file("/proc/self/smaps");
   std::size_t kib = 0;
@@ -303,7 +303,7 @@ std::size_t resident_bytes_of_others() {
   return kib << 10;
 }
 
-/// A scheduler may add up what counts for each rank.
+/// A job scheduler may add up the memory that counts for each rank.
 TEST(NodeMemory, MostOfOthersStoresCountsWhenItIsRead) {
   constexpr std::size_t large = std::size_t{1} << 20;
   constexpr std::size_t count = 6;

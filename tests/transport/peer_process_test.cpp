@@ -43,7 +43,7 @@ class Child {
   int pid_ = 0;
 };
 
-/// While it lives, the process can open no file.
+/// While this exists, the process can open no file.
 class NoFiles {
  public:
   NoFiles() {
@@ -83,14 +83,14 @@ TEST(PeerProcess, WhereNoFileCanBeOpened) {
   const PeerProcess peer(child.pid());
   const NoFiles none;
   EXPECT_FALSE(peer.has_ended());
-  // A zombie cannot be told from a process that lives.
+  // A zombie cannot be distinguished from a living process.
   child.kill();
   EXPECT_FALSE(peer.has_ended());
   child.bury();
   EXPECT_TRUE(peer.has_ended());
 }
 
-/// A program may replace files that it does not know, and would lose its own with ours.
+/// A program may replace files that it does not know, so Stretto must keep none open.
 TEST(PeerProcess, KeepsNoFileOpen) {
   const Child child;
   const int next = dup(0);
@@ -104,7 +104,7 @@ TEST(PeerProcess, KeepsNoFileOpen) {
   close(next);
 }
 
-/// Its main thread may end before the others.
+/// The main thread of a process may end before its other threads.
 TEST(PeerProcess, OneWhoseMainThreadHasEndedLives) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the sanitizer lets no child by fork start threads";

@@ -28,7 +28,7 @@ bool alarm_is_blocked = false;
 
 }  // namespace
 
-/// In place of the C library's.
+/// Replaces the C library's function.
 extern "C" int posix_fallocate(int file, off_t offset, off_t bytes) {
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
@@ -53,7 +53,7 @@ Region made() {
   return region;
 }
 
-/// Its text is what a child says of itself by its status.
+/// Returns the status by which a child reports its result.
 int status_of(pid_t child) {
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
@@ -76,7 +76,8 @@ TEST(Region, OthersCannotWriteAndChildrenDoNotHaveIt) {
   EXPECT_EQ(status_of(child), 0);
 }
 
-/// A child that calls exit() destroys what its parent made, but not what it has put in its place.
+/// A child that calls exit() destroys the objects that its parent made, but not the memory and the files that
+/// the child has put in their places.
 TEST(Region, AChildKeepsItsOwnMemoryAndFiles) {
   std::optional<Region> own = made();
   std::optional<Region> mapped = Region();
@@ -117,8 +118,8 @@ TEST(Region, NoRoomIsAnError) {
   EXPECT_EQ(region.make(bytes, 1), "");
 }
 
-/// A program may have a timer. An interrupted call undoes what it has done, so the next one must not be
-/// interrupted by the same timer.
+/// A program may have a timer. An interrupted call undoes its work, so the same timer must not interrupt the
+/// next call as well.
 TEST(Region, AnInterruptionIsNoLackOfRoom) {
   interruptions = 3;
   const Region region = made();
@@ -127,7 +128,7 @@ TEST(Region, AnInterruptionIsNoLackOfRoom) {
   EXPECT_TRUE(alarm_is_blocked);
 }
 
-/// The number of a file of another process may stand for another one by now.
+/// The number of another process's file may have been reused for another file.
 TEST(Region, APipeIsNotWaitedFor) {
   const std::string path = std::filesystem::path(testing::TempDir()) / ("region" + std::to_string(getpid()));
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol between three ranks, in every order of their steps. Pairs share nothing but the store of their
-// writer: its room must not be written again before the reader of what lies there has taken it, whoever that
-// is.
+// The protocol between three ranks, in every order of their steps. Pairs share only the store of their writer.
+// A room of the store must not be written again before the reader of its contents has taken them, whichever
+// rank that is.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -56,7 +56,7 @@ class Node {
     return false;
   }
 
-  /// Only what may be done. Checks what is read.
+  /// Executes a step that may() allows. Checks the data that are read.
   void execute(const Step& step) {
     Pair& pair = pairs_[step.rank][step.other];
     PairCounts& counts = counts_[step.rank][step.other];
@@ -66,7 +66,7 @@ class Node {
     history.add(std::uint64_t{step.kind} * ranks + step.other);
     switch (step.kind) {
       case Step::write: {
-        // All that the store may look at.
+        // All counts that the store may read.
         for (const auto& of_rank : mailboxes_) history.add(of_rank[step.rank].taken.load());
         const std::uint32_t value = value_of(step.rank, step.other, pair.written);
         Line& line = counts.next_line(mine);
@@ -95,7 +95,7 @@ class Node {
         check(step, pair);
         break;
       case Step::take:
-        // Until it is taken, the writer leaves it as it is.
+        // Until the piece is taken, the writer does not change it.
         check(step, pair);
         counts.take(mine);
         pair.has_looked = false;
@@ -113,7 +113,8 @@ class Node {
     }
     return true;
   }
-  /// What a rank does next depends on what it has done and seen: equal histories are equal states.
+  /// A rank's next step depends on its earlier steps and on the data that it has seen. So equal histories are
+/// equal states.
   [[nodiscard]] std::uint64_t key() const {
     Hash all;
     for (const Hash& history : histories_) all.add(history.sum());

@@ -14,7 +14,7 @@ TEST(Trial, TwoProcessesPassMessages) {
   EXPECT_EQ(try_node_memory(128, std::size_t{64} << 10), "");
 }
 
-/// Neither process has the room, or files: the reason is that, not that the other one has ended.
+/// Neither process has the room, or files. That is the reported reason, not that the other process has ended.
 TEST(Trial, SaysWhatFailed) {
   rlimit usual{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);

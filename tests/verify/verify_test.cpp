@@ -13,7 +13,7 @@ namespace stretto {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(STRETTO_COVERAGE)
-constexpr bool is_slow_build = true;  // ten times as slow, and looks for other things than wrong schedules
+constexpr bool is_slow_build = true;  // ten times as slow, and searches for other faults than wrong schedules
 #else
 constexpr bool is_slow_build = false;
 #endif
@@ -143,7 +143,7 @@ TEST(Verify, CatchesADeadlockThatOnlyBufferingHides) {
   for (const int rank : {0, 1}) {
     Schedule schedule(2, rank, 1);
     const Slice theirs = scratch(schedule.add_scratch(0));
-    schedule.send(input(0), 1 - rank).end_round();  // both wait for a receive that comes after their send
+    schedule.send(input(0), 1 - rank).end_round();  // both ranks wait for a receive that comes after their send
     schedule.recv(theirs, 1 - rank).end_round();
     schedule.reduce(output(0), rank == 0 ? input(0) : theirs, rank == 0 ? theirs : input(0)).end_round();
     schedules.push_back(schedule);
@@ -300,7 +300,7 @@ TEST(Verify, CatchesDifferentExpressionsOnTwoRanks) {
     }
     schedules.push_back(schedule);
   }
-  expect_contains(error_of(schedules), "rank 2: block 0 is another expression than on rank 0");
+  expect_contains(error_of(schedules), "rank 2: block 0 is a different expression from that on rank 0");
 }
 
 TEST(Verify, FindsThatTheLowerRankStandsOnTheRight) {
@@ -374,7 +374,7 @@ TEST(Verify, CatchesAScratchBlockOfTwoLengths) {
   schedules[1].copy(scratch(0), input(1)).end_round();
   EXPECT_EQ(proof_of_exchange(schedules, Collective::alltoall).error, "");
   EXPECT_EQ(proof_of_exchange(schedules, Collective::alltoallv).error,
-            "rank 1, round 3: copy s0=in1 writes s0 again, so it has no one length");
+            "rank 1, round 3: copy s0=in1 writes s0 again, so its length is ambiguous");
 }
 
 TEST(Verify, CatchesAnOutputBlockOfTwoLengths) {
@@ -386,7 +386,7 @@ TEST(Verify, CatchesAnOutputBlockOfTwoLengths) {
   }
   EXPECT_EQ(proof_of_exchange(schedules, Collective::alltoall).error, "");
   expect_contains(proof_of_exchange(schedules, Collective::alltoallv).error,
-                  "rank 1, round 3: copy b0=s1 writes b0 again, so it has no one length");
+                  "rank 1, round 3: copy b0=s1 writes b0 again, so its length is ambiguous");
 }
 
 TEST(Verify, CatchesARowThatHidesThatItRelays) {

@@ -76,7 +76,7 @@ def family_of(mpi: str) -> tuple[str, str]:
     known = parse_library_name(mpi)
     if known is None or known[0] not in LABELS:
         raise StrettoError(
-            f"--mpi {mpi}: expected a library and its version, as Open MPI 4.1.4 or MPICH 4.0.2"
+            f"--mpi {mpi}: expected a library and its version, such as Open MPI 4.1.4 or MPICH 4.0.2"
         )
     return known
 

@@ -54,7 +54,7 @@ def find_advice(question: Question, cluster: Cluster, *, check_sample: bool) -> 
     remarks = [cluster.description]
     if collective in _REDUCING:
         remarks.append(
-            "the libraries are as SMPI imitates them, for an operation of the program; with MPI_SUM, MPICH "
+            "the libraries are as SMPI imitates them, for a user-defined operation; with MPI_SUM, MPICH "
             "takes less time for long messages"
         )
     if check_sample and not can_check:

@@ -46,7 +46,7 @@ class Advice:
 
     bytes: int
     spec: str
-    """The fastest spec; `native` if it is not faster than any library."""
+    """The fastest spec; `native` if no library is slower."""
     seconds: float
     """The time of the spec or, for `native`, of the fastest library."""
     bound: float | None
@@ -58,7 +58,7 @@ class Advice:
     """Whether the figures come from simulation, because the model disagrees with it at this size."""
 
     def gain(self, one: OfLibrary) -> float:
-        """How many times faster the spec is than the library; 1 if the library's own choice is as fast."""
+        """How many times faster the spec is than the library; 1 if the library is as fast or faster."""
         return 1.0 if self.spec == NATIVE else max(1.0, one.seconds / self.seconds)
 
     def spec_for(self, one: OfLibrary) -> str:

@@ -39,7 +39,7 @@ def print_advice(title: str, advice: Sequence[Advice], remarks: Sequence[str]) -
         title=title,
     ).print()
     lines = [
-        "numbers: gain over the MPI default of that library; native: its default is as fast or faster",
+        "numbers: gain over the MPI default of that library; native: that default is at least as fast",
         "~: an estimate, as Stretto has no algorithm that does exactly what the library does",
         "bound: least time that the nodes' links and one latency allow; MB/s: 10⁶ message bytes per second",
         *(f"{label} uses {_takes(advice, name)}" for name, label in LABELS.items()),
@@ -79,7 +79,7 @@ def _takes(advice: Sequence[Advice], library: str) -> str:
 
 def _name(item: OfLibrary) -> str:
     if item.choice.spec is None:
-        return f"{item.choice.algorithm} (Stretto lacks it: the best textbook algorithm stands for it)"
+        return f"{item.choice.algorithm} (Stretto lacks it: the best textbook algorithm is used)"
     return item.choice.spec if item.choice.exact else f"~{item.choice.spec}"
 
 
@@ -112,7 +112,7 @@ def print_check(check: Check, nodes: int) -> None:
 def _difference(row: Checked) -> str:
     if row.difference is None:
         return ""
-    return f"{100 * row.difference:+.1f} % {'!' if row.is_apart else ' '}"
+    return f"{format_percent(row.difference, 1, signed=True)} {'!' if row.is_apart else ' '}"
 
 
 def _gains(row: Checked, check: Check) -> tuple[str, str]:

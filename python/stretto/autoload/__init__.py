@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch loads by itself: `import torch` registers the backend "stretto", which loads nothing yet.
+"""The part that PyTorch loads by itself: `import torch` registers the backend "stretto" and loads no more.
 
-Apart from `stretto.torch`, whose import begins MPI in the ranks of an MPI launcher.
+It is separate from `stretto.torch`, whose import begins MPI in the ranks of an MPI launcher.
 """
 
 __all__ = ["entry"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The entry point in the group `torch.backends`, which PyTorch calls at the end of `import torch`.
 
-Every program that imports torch runs this, so it must be quick, and change nothing for other backends.
+Every program that imports torch runs this. So it must be quick, and must change nothing for other backends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ REPLACE = "STRETTO_REPLACE"
 
 
 def register() -> None:
-    """Register the backend, unless it is registered, or PyTorch was built without torch.distributed."""
+    """Register the backend, unless it is registered or PyTorch was built without torch.distributed."""
     import torch.distributed as dist  # noqa: PLC0415  PyTorch has loaded it by now
 
     if not dist.is_available() or hasattr(dist.Backend, NAME.upper()):
@@ -43,15 +43,15 @@ def _create_of_old(store: Any, rank: int, size: int, timeout: Any) -> Any:
 
 
 def groups() -> Any:
-    """The module that makes groups, loaded when the first one is made. Its room is above this one."""
+    """Returns the module that makes groups, which the first group loads. Its room is above this one."""
     return importlib.import_module("stretto.torch.groups")
 
 
 def _with_default(make: Any, its: Any) -> Any:
-    """PyTorch's function that makes a group.
+    """Returns PyTorch's function that makes a group, with a change to the group's default backend.
 
-    A group "cpu:gloo" has gloo as its default backend, unless PyTorch knows any backend that is not its own.
-    It then warns that there is no default, whether that backend is used or not.
+    A group "cpu:gloo" has gloo as its default backend, unless a backend that is not PyTorch's own is
+    registered. Then PyTorch warns that there is no default, whether that backend is used or not.
     """
 
     @functools.wraps(make)
@@ -66,10 +66,10 @@ def _with_default(make: Any, its: Any) -> Any:
 
 
 def is_group(one: Any, its: Any) -> bool:
-    """Whether it is a group of this process, and of PyTorch's own class."""
+    """Whether an object is a group of this process, and of PyTorch's own class."""
     return type(one) is its.ProcessGroup
 
 
 def has_backend(group: Any, name: str) -> bool:
-    """Whether the calls on any of its devices are carried out by this backend."""
+    """Whether the backend of this name carries out the group's calls on any of its devices."""
     return any(group._get_backend(device).name() == name for device in group._device_types)

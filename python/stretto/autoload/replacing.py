@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes groups of the backend "stretto" where a program asks for "gloo" (STRETTO_REPLACE=gloo).
 
-All names stay gloo's, which programs and PyTorch itself compare. What changes is the table by which PyTorch
-finds who makes a group for a kind of device. What names gloo's class, as PyTorch's RPC does, gets gloo.
+All names remain gloo's, since programs and PyTorch itself compare them. Only the table changes in which
+PyTorch looks up the function that makes a group for a kind of device. Code that names gloo's class, such as
+PyTorch's RPC, gets gloo.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _IN_PLACE = "STRETTO IN PLACE OF GLOO"
 
 
 def replace(environment: MutableMapping[str, str]) -> None:
-    """Replace what STRETTO_REPLACE names."""
+    """Replace the backend that STRETTO_REPLACE names."""
     if read_choice(REPLACE, ("", "gloo"), environment) != "gloo":
-        del environment[REPLACE]  # so that programs which this one starts do not complain again
+        del environment[REPLACE]  # so that programs that this one starts do not complain again
         return
     its: Any = torch.distributed.distributed_c10d
     if not its.is_gloo_available():
@@ -39,7 +40,7 @@ def replace(environment: MutableMapping[str, str]) -> None:
 
 
 def _replaced(get_map: Any) -> Any:
-    """PyTorch's function that tells which backend is for which device."""
+    """Returns PyTorch's function that maps devices to backends, with Stretto in place of gloo."""
 
     @functools.wraps(get_map)
     def tell(config: Any) -> dict[str, str]:
@@ -50,10 +51,10 @@ def _replaced(get_map: Any) -> Any:
 
 
 def _with_gloo(make: Any, its: Any) -> Any:
-    """PyTorch's function that makes a group. If its default backend is gloo, it must have a group of gloo.
+    """Returns PyTorch's function that makes a group, changed so that the group also has a group of gloo.
 
-    PyTorch's own C++ casts that to gloo's class, such as the logger of DistributedDataParallel. It makes no
-    call on it.
+    A group whose default backend is gloo needs one: PyTorch's own C++ code, such as the logger of
+    DistributedDataParallel, casts it to gloo's class. It makes no call on that group.
     """
     signature = inspect.signature(make)
     types = its.ProcessGroup.BackendType
@@ -80,7 +81,7 @@ def _with_gloo(make: Any, its: Any) -> Any:
 
 @functools.cache
 def _gloo_alone() -> Any:
-    """A group of this process alone. Gloo need not find the address of this host, which may have no name."""
+    """Returns a group of this process alone. It needs no address of this host, which may have no name."""
     its: Any = torch.distributed
     gloo = its.ProcessGroupGloo
     options = gloo._Options()
@@ -90,7 +91,7 @@ def _gloo_alone() -> Any:
 
 
 def _for_ours(set_timeout: Any) -> Any:
-    """PyTorch's function that sets the timeout of groups of its own backends."""
+    """Returns PyTorch's function that sets the timeout of groups, changed to support Stretto's groups."""
 
     @functools.wraps(set_timeout)
     def set_timeout_of_any(timeout: timedelta, group: Any = None) -> None:

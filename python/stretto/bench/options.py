@@ -44,9 +44,9 @@ def check_call(collective: Collective, root: int, in_place: InPlace, skew: float
     if root and not collective.has_root:
         raise StrettoError(f"--root {root}: {collective.function} has no root")
     if in_place != InPlace.NO and not collective.goes_in_place:
-        raise StrettoError(f"--in-place {in_place.value}: {collective.function} has no form in place")
+        raise StrettoError(f"--in-place {in_place.value}: {collective.function} has no in-place form")
     if skew is not None and not collective.has_lengths:
-        raise StrettoError(f"--skew {skew}: {collective.function} has no length for each rank")
+        raise StrettoError(f"--skew {skew}: {collective.function} does not take a length for each rank")
 
 
 def check_picture(collective: Collective, file: Path | None) -> None:

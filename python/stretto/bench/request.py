@@ -50,7 +50,7 @@ class Request:
     warmup: int = 3
     seed: int = 1
     skew: float | None = None
-    """The part of the message that the block of rank 0 holds; None: equal blocks."""
+    """The part of the message that the block of rank 0 holds; None for equal blocks."""
 
     def arguments(self, *, has_library: bool = True) -> list[str]:
         """The measuring program's arguments. `has_library`: whether the job has MPI.

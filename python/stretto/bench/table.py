@@ -135,7 +135,7 @@ def _speed_note(run: Run) -> str:
     parts = []
     if run.collective.has_message:
         parts.append(f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time")
-        parts.append("bus MB/s: as nccl-tests have it, by what each rank must send")
+        parts.append("bus MB/s: as in nccl-tests, from the bytes that each rank must send")
     first = next((series.label for series in run.series if series.spec == NATIVE), None)
     if first is not None:
         parts.append(f"speedup: how many times faster than {first}")

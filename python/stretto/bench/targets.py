@@ -90,7 +90,7 @@ def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
 def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> list[str]:
     if not preloaded:
         return command
-    # The MPI default must be measured as it is, whatever a tuning table tells the library.
+    # The MPI default must be measured as it is, whatever a tuning table makes the MPI library do.
     return build_command(command, os.environ, follow_table=False, mpi_name=mpi_name)
 
 
@@ -102,9 +102,7 @@ def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = 
     else:
         its = find_start(launcher_line, os.environ)
         if its.launcher is None:
-            raise StrettoError(
-                f"{its.program}: which MPI this starts is not known; say so, e.g. --mpi openmpi"
-            )
+            raise StrettoError(f"{its.program}: its MPI library is not known; name it, e.g. --mpi openmpi")
         abi = its.launcher.flavor.abi
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
@@ -272,7 +270,7 @@ def observe(
             if not is_late():
                 raise
             raise StrettoError(
-                f"the measuring program was not through after {most_seconds:.0f} s, so it was ended: "
+                f"the measuring program did not end within {most_seconds:.0f} s and was stopped: "
                 "a rank may be lost, or hang"
             ) from None
         check_library(found.library, target)

@@ -14,7 +14,7 @@ from stretto.calibrate.limits import Curve, split_trains
 from stretto.calibrate.points import Measured, Points
 from stretto.calibrate.protocols import predict
 from stretto.plots.style import label_seconds
-from stretto.support.units import format_bytes
+from stretto.support.units import format_bytes, format_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -264,7 +264,7 @@ def draw_engine(axes: Axes, found: Fit) -> None:
     axes.set_xticks(ticks, [str(one) for one in ticks])
     axes.set_xticks([], minor=True)
     label_seconds(axes.yaxis)
-    axes.set_title(f"engine: lines are fits, off by {100 * engine.residual:.0f} %", fontsize=10)
+    axes.set_title(f"engine: lines are fits, off by {format_percent(engine.residual)}", fontsize=10)
     axes.set_xlabel("segments of a few bytes, all at once")
     axes.set_ylabel("time of an allreduce")
 

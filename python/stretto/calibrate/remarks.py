@@ -11,7 +11,7 @@ import numpy as np
 from stretto.calibrate.fit import Fit
 from stretto.calibrate.points import Measured, Points
 from stretto.calibrate.protocols import predict
-from stretto.support.units import format_bytes
+from stretto.support.units import format_bytes, format_percent
 
 _BUSY_CORES = 0.25
 _STOLEN = 0.01
@@ -55,7 +55,9 @@ def _load_remarks(measured: Measured) -> list[str]:
     robbed = [node for nodes in measured.loads[1:] for node in nodes if node.stolen > _STOLEN]
     if robbed:
         worst = max(robbed, key=lambda node: node.stolen)
-        remarks.append(f"a hypervisor gave {100 * worst.stolen:.0f} % of the time of {worst.host} to others")
+        remarks.append(
+            f"a hypervisor gave {format_percent(worst.stolen)} of the time of {worst.host} to others"
+        )
     return remarks
 
 
@@ -70,8 +72,8 @@ def _outlier_remarks(measured: Measured, found: Fit) -> list[str]:
             most = found.of(worst).outliers / found.of(worst).count
             size = f" at {format_bytes(worst.bytes)}" if "bytes" in worst.about else ""
             remarks.append(
-                f"{100 * share:.0f} % of the samples of {_NAMES[what]}{where} are outliers, up to "
-                f"{100 * most:.0f} %{size}: something else was running"
+                f"{format_percent(share)} of the samples of {_NAMES[what]}{where} are outliers, up to "
+                f"{format_percent(most)}{size}: something else was running"
             )
     return remarks
 
@@ -93,7 +95,7 @@ def _drift_remarks(measured: Measured) -> list[str]:
             where = f" of level {level}" if level else ""
             change = "slower" if middle > 0 else "faster"
             remarks.append(
-                f"in the second half {_NAMES[what]}{where} were {100 * math.expm1(abs(middle)):.0f} % "
+                f"in the second half {_NAMES[what]}{where} were {format_percent(math.expm1(abs(middle)))} "
                 f"{change} than in the first: the machine changed meanwhile"
             )
     return remarks
@@ -109,9 +111,10 @@ def _residual_remarks(measured: Measured, found: Fit) -> list[str]:
         deviations = np.abs(times / predict(pieces, sizes, bucket) - 1)
         worst = int(np.argmax(deviations))
         if float(np.median(deviations)) > _MISFIT:
+            middle = format_percent(float(np.median(deviations)))
             remarks.append(
-                f"the fit of level {level} is off by {100 * float(np.median(deviations)):.0f} % (median), "
-                f"{100 * float(deviations[worst]):.0f} % at {format_bytes(points[worst].bytes)}"
+                f"the fit of level {level} is off by {middle} (median), "
+                f"{format_percent(float(deviations[worst]))} at {format_bytes(points[worst].bytes)}"
             )
     return remarks
 

@@ -77,7 +77,7 @@ def fit_shared(measured: Measured, typical_of: Callable[[Points], Typical]) -> S
 
 
 def _solve(sizes: list[int], times: list[Array]) -> tuple[float, float, tuple[Array, Array, Array]]:
-    """The latency, and the seconds of a piece and of writing, reading and reducing all but the tiny vector."""
+    """The latency, and the seconds of a piece and of writing, reading and reducing all but the tiny one."""
     exchange, ring, one_way = times
     piece = _piece_seconds(sizes, exchange)
     latency = max(float(ring[0]) / 2 - 2 * piece, 0.0)

@@ -69,8 +69,8 @@ def bench(
         str,
         typer.Option(
             help="Message sizes: 64KiB,1MB, or powers of two 1KiB..64MiB, or powers of four 1KiB..1GiB:4. "
-            "Of reduce_scatter and alltoall, a rank's input counts; of allgather, a rank's output; "
-            "of gather and scatter, the root's buffer. A barrier has no size."
+            "The size is a rank's input in reduce_scatter and alltoall, a rank's output in allgather, "
+            "and the root's buffer in gather and scatter. A barrier has no size."
         ),
     ] = "1KiB..16MiB:4",
     skew: Skew = None,

@@ -16,12 +16,12 @@ COMMAND_CLASS = PassingCommand
 
 
 def exec(context: typer.Context) -> None:  # noqa: A001  as the command is called
-    """Become an MPI program with Stretto under it, behind a launcher: srun -n 8 stretto exec ./solver.
+    """Run one rank of a program with Stretto under it: srun -n 8 stretto exec ./solver.
 
-    It needs no --mpi, and the launcher may clean the environment. Its own --help has the options.
+    A launcher starts it once a rank, and may clean the environment. Its own --help has the options.
     """
     command = paths.find_command()
     if command is None:
-        raise StrettoError("exec: the program stretto is not there; install Stretto again")
+        raise StrettoError("exec: the program stretto was not found; install Stretto again")
     sys.stdout.flush()
     os.execv(command, [str(command), "exec", *program_of(context)])

@@ -51,14 +51,14 @@ def explain(
     machine: Annotated[
         str | None,
         typer.Option(
-            help="File of stretto calibrate, or a built-in machine. Default: that of --fabric; or "
-            "machine.json; or what jobs know."
+            help="File of stretto calibrate, or a built-in machine. Default: the network of --fabric, "
+            "else machine.json, else what jobs have measured."
         ),
     ] = None,
     fabric: Annotated[
         str | None,
         typer.Option(
-            help="What jobs know of a network: a file, or latest. Shows whose choice the call is.",
+            help="The findings of jobs about a network: a file, or latest. Shows what chooses the spec.",
             metavar="FILE|latest",
         ),
     ] = None,
@@ -81,9 +81,7 @@ def explain(
     ] = None,
     rule: Annotated[
         bool,
-        typer.Option(
-            "--rule", help="Print the built-in rule instead, which decides where nothing else does."
-        ),
+        typer.Option("--rule", help="Print the built-in rule instead, which decides if nothing else does."),
     ] = False,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show.")] = 12,
     as_json: AsJson = False,

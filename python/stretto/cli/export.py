@@ -15,14 +15,14 @@ from stretto.launch.settings.export import export as write_and_print
 def export(
     table: Annotated[Path, typer.Argument(help="A table that stretto tune wrote.")],
     to: Annotated[
-        str, typer.Option(metavar="openmpi|mpich|intelmpi", help="Whose settings: the table's own library.")
+        str, typer.Option(metavar="openmpi|mpich|intelmpi", help="The MPI library: that of the table.")
     ],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="Where the library's file goes. Default: beside the table.",
+            help="The file for the library's settings. Default: beside the table.",
             show_default=False,
         ),
     ] = None,

@@ -24,7 +24,9 @@ lab = typer.Typer(
 )
 
 # Other commands only have --lab-name, since --name could mean something else there.
-Name = Annotated[str, typer.Option("--name", "--lab-name", help="Which lab: stretto, or stretto-WORD.")]
+Name = Annotated[
+    str, typer.Option("--name", "--lab-name", help="The name of the lab: stretto, or stretto-WORD.")
+]
 
 
 @lab.command(cls=Command)
@@ -40,7 +42,7 @@ def up(
     racks: Annotated[int, typer.Option(help="Racks over which the nodes are spread evenly.")] = 1,
     uplink: Annotated[str, typer.Option(help="The rate of each rack's link to the others.")] = UNLIMITED,
     connection: Annotated[
-        str, typer.Option(help="What a single connection carries, as some clouds limit it.")
+        str, typer.Option(help="The rate of a single connection, which some clouds limit.")
     ] = UNLIMITED,
     name: Name = DEFAULT_NAME,
 ) -> None:

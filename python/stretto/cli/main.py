@@ -32,7 +32,7 @@ _USE, _MEASURE, _UNDERSTAND, _RESEARCH = "Use", "Measure", "Understand", "Resear
 
 _COMMANDS = {
     "run": _Line(_USE, "Run an MPI program with Stretto under it."),
-    "exec": _Line(_USE, "Become an MPI program with Stretto under it, behind a launcher."),
+    "exec": _Line(_USE, "Run one rank of a program with Stretto under it."),
     "doctor": _Line(_USE, "Check the installation: what is there, what is missing, and how to get it."),
     "export": _Line(_USE, "Write settings for the MPI library itself."),
     "lib": _Line(_USE, "Print the path of the shared object to preload."),

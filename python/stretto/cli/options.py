@@ -30,7 +30,7 @@ Ranks = Annotated[
     ),
 ]
 OnLab = Annotated[bool, typer.Option("--lab", help="Run on the emulated cluster of stretto lab up.")]
-LabName = Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")]
+LabName = Annotated[str, typer.Option(help="The name of the lab: stretto, or stretto-WORD.")]
 LabPpn = Annotated[int, typer.Option("--ppn", min=1, help="Ranks on each node of the lab.")]
 Provider = Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")]
 LinkRate = Annotated[
@@ -40,7 +40,7 @@ Ppn = Annotated[int, typer.Option("--ppn", min=1, help="Ranks on each node.")]
 
 ModelNodes = Annotated[int | None, typer.Option("--nodes", min=1, help="Number of nodes. Default: 8.")]
 ModelPpn = Annotated[int | None, typer.Option("--ppn", min=1, help="Ranks on each node. Default: 1.")]
-Topology = Annotated[str | None, typer.Option(help="Any topology, as ppn=4+4+1, or a file.")]
+Topology = Annotated[str | None, typer.Option(help="Any topology, such as ppn=4+4+1, or a file.")]
 
 Root = Annotated[int, typer.Option(min=0, help="Root rank of bcast and reduce.")]
 Element = Annotated[ElementType, typer.Option("--type", help="Type of the elements.")]
@@ -50,8 +50,8 @@ Skew = Annotated[
         min=0,
         max=1,
         metavar="FRACTION",
-        help="Where a call gives a length for each rank, the block of rank 0 holds this part of the message; "
-        "in an alltoallv, what each rank has for the next one. Default: equal blocks.",
+        help="In calls with a length for each rank, the part of the message in the block of rank 0; in an "
+        "alltoallv, in each rank's block for the next rank. Default: equal blocks.",
         show_default=False,
     ),
 ]

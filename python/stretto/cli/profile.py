@@ -12,7 +12,7 @@ import typer
 from stretto.cli.completion import complete_mpi, complete_spec
 from stretto.cli.program import ProgramCommand, program_of
 from stretto.cli.result_options import AsJson, ResultFile, picture_file
-from stretto.support.console import print_result
+from stretto.support.console import announce, print_result
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.trace.profile_file import profile_text
 from stretto.trace.profile_plot import draw_profile
@@ -64,5 +64,6 @@ def profile(
             draw_profile(its, png_file)
 
     write_all(lambda: write_atomically(output, text) if output else None, draw)
+    announce(output, png_file, as_json=as_json)
     if run.status:
         raise typer.Exit(run.status)

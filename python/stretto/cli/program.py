@@ -37,7 +37,7 @@ class ProgramCommand(Command):
             ctx.meta[_KEY] = args[at + 1 :]
             args = args[:at]
         elif self.program_needed and not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
-            raise StrettoError(f"there is no -- before the program; write: {ctx.command_path} -- PROGRAM")
+            raise StrettoError(f"there is no -- before the program; use: {ctx.command_path} -- PROGRAM")
         return self.parse_options(ctx, args)
 
     def parse_options(self, ctx: Any, args: list[str]) -> list[str]:

@@ -97,7 +97,7 @@ def regret(
 ) -> None:
     """Compare Stretto's default with the MPI default and the best known spec, on many networks in turn.
 
-    Without MPI (sockets), the built-in rule stands in the place of the MPI default.
+    Without MPI (sockets), the built-in rule takes the place of the MPI default.
     """
     check_files([output], [png_file])
     named = list(dict.fromkeys(check_sized(one.strip()) for one in collectives.split(",")))

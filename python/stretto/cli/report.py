@@ -12,6 +12,7 @@ import typer
 from stretto.report.contents import page_text
 from stretto.report.inputs import read_inputs
 from stretto.report.png import write_charts
+from stretto.support.console import announce
 from stretto.support.files import check_files, make_folder, write_atomically
 
 
@@ -24,21 +25,22 @@ def report(
             "a trace's JSON or its folder."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-    png: Annotated[
-        Path | None, typer.Option("--png", metavar="FOLDER", help="Write the charts as PNG as well.")
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    charts: Annotated[
+        Path | None,
+        typer.Option("--charts", metavar="FOLDER", help="Write the charts as PNG files into this folder."),
     ] = None,
 ) -> None:
     """Make one self-contained HTML page: throughput, gains, choices, predictions against measurements."""
     check_files([output])
-    if png is not None:
-        make_folder(png, "--png")
+    if charts is not None:
+        make_folder(charts, "--charts")
     found = read_inputs(inputs)
     for line in found.left_out:
         print(f"stretto: {line}: left out", file=sys.stderr)
     page = page_text(found)
     write_atomically(output, page)
-    print(f"{output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser, it needs no network")
-    if png is not None:
-        for file in write_charts(found, png):
-            print(file)
+    announce(output)
+    print(f"{len(page.encode()) / 1e6:.1f} MB: open it in a browser; it needs no network")
+    if charts is not None:
+        announce(*write_charts(found, charts))

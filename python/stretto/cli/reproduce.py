@@ -46,7 +46,7 @@ def reproduce(
     elif names:
         figures = find_figures(names)
     else:
-        raise StrettoError("name a figure, as pipelined/fig4, or give --all (stretto reproduce --help)")
+        raise StrettoError("name a figure, such as pipelined/fig4, or give --all (stretto reproduce --help)")
     check_files([page])
     make_folder(folder)
     made: list[Made] = []

@@ -27,7 +27,7 @@ def show(
     nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes.")] = None,
     ppn: Annotated[int | None, typer.Option(min=1, help="Ranks per node.")] = None,
     topology: Annotated[
-        str | None, typer.Option(help="Any topology, as ppn=4+4+1 or map=0,0,1, or a file.")
+        str | None, typer.Option(help="Any topology, such as ppn=4+4+1 or map=0,0,1, or a file.")
     ] = None,
     root: Annotated[int, typer.Option(min=0, help="Root rank, for a collective that has one.")] = 0,
     rank_order: Annotated[

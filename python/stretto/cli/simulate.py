@@ -96,7 +96,7 @@ def simulate(
         announce(png_file, as_json=as_json)
         return
     if command[0] != "bench":
-        raise StrettoError(f"-- {' '.join(command)}: what can be simulated is -- bench COLLECTIVE")
+        raise StrettoError(f"-- {' '.join(command)}: only -- bench COLLECTIVE can be simulated")
     for option, given in (("--png", png_file), ("--json", as_json)):
         if given:
             raise StrettoError(f"{option}: give it to bench, after the --")

@@ -132,5 +132,5 @@ def _collectives(name: str | None, guidelines: bool) -> list[Collective]:
     if name is None:
         return [COLLECTIVES[one] for one in USUAL] if guidelines else [COLLECTIVES["allreduce"]]
     if name not in STUDIED:
-        raise StrettoError(f"{name}: the collectives that can be studied are {', '.join(STUDIED)}")
+        raise StrettoError(f"{name}: expected one of {', '.join(STUDIED)}")
     return [COLLECTIVES[name]]

@@ -19,19 +19,19 @@ def top(
     pid: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Only the job of this process: one of its ranks, or what has started them (mpirun)."
+            min=1, help="Only the job of this process: one of its ranks, or their launcher (mpirun)."
         ),
     ] = None,
-    interval: Annotated[str, typer.Option(metavar="TIME", help="The time between two looks.")] = "1s",
+    interval: Annotated[str, typer.Option(metavar="TIME", help="The time between two updates.")] = "1s",
     once: Annotated[
         bool,
-        typer.Option("--once", help="Show one interval and end, as where standard output is no terminal."),
+        typer.Option("--once", help="Show one interval and end, the default outside a terminal."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what the ranks of this node do: calls, time inside collectives, and who waits for whom.
 
-    Your own jobs, while they run; nothing must be set for them. Ctrl-C ends the view, and no job.
+    It shows your own running jobs, which need no setting. Ctrl-C ends the view, not a job.
     """
     seconds = parse_seconds(interval)
     reader = Reader(pid)

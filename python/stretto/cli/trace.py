@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.result_options import AsJson, picture_file
-from stretto.support.console import print_result
+from stretto.support.console import announce, print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.trace.files import is_rank_file, read_folder, write_merged
@@ -61,5 +61,6 @@ def trace(
     print_result(as_json, lambda: summary_json(summary, merged, events, described), show)
     if png_file:
         draw_timelines(described, png_file)
+    announce(png_file, as_json=as_json)
     if found.complaints:
         raise typer.Exit(1)

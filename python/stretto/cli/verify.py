@@ -18,7 +18,7 @@ def verify(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="Algorithms or recipes, as smp or 'smp(ring)'; default: all."
+            metavar="[NAME]...", help="Algorithms or recipes, such as smp or 'smp(ring)'; default: all."
         ),
     ] = None,
     collective: Collective = None,
@@ -27,7 +27,7 @@ def verify(
         int, typer.Option(min=0, help="How many more topologies: square, ragged, mapped by node, random.")
     ] = 200,
     topology: Annotated[
-        str | None, typer.Option(help="Only this topology, as nodes=2,ppn=4, or a file.")
+        str | None, typer.Option(help="Only this topology, such as nodes=2,ppn=4, or a file.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -106,7 +106,7 @@ def check_library(library: Path | None) -> Finding:
     brought = sorted(name for name in loaded if name.startswith(("libmpi.", "libmpich.", "libmpi_abi.")))
     if brought:
         return Finding(
-            Verdict.BAD, what, f"{library} brings {', '.join(brought)} along; it must bring no MPI"
+            Verdict.BAD, what, f"{library} loads {', '.join(brought)}; it must not load an MPI library"
         )
     # Ranks work together only if theirs are built of the same sources (cmake/write_build_mark.cmake).
     mark = re.search(rb"stretto build ([0-9a-f]{16})", library.read_bytes())
@@ -191,7 +191,7 @@ def check_frameworks() -> Iterator[Finding]:
     missing = [name for name in ("tensorflow", "horovod") if util.find_spec(name) is None]
     if missing:
         detail = (
-            f"no {' and no '.join(missing)} for this Python; any other can be named by `stretto train "
+            f"no {' and no '.join(missing)} for this Python; name another one by `stretto train "
             "--python`, and `make frameworks` in a clone of Stretto makes one in .frameworks/tensorflow"
         )
         yield Finding(Verdict.ABSENT, "Horovod", detail)
@@ -278,7 +278,7 @@ def _remedy(failed: str) -> str:
         "/proc/": "run all ranks of a node as one user, in one container, with /proc",
     }
     remedy = next((one for sign, one in remedies.items() if sign in failed), "")
-    return f"{remedy}; STRETTO_SHM=0 goes without" if remedy else "STRETTO_SHM=0 goes without"
+    return f"{remedy}; STRETTO_SHM=0 does without it" if remedy else "STRETTO_SHM=0 does without it"
 
 
 def check_simgrid() -> Finding:

@@ -72,7 +72,7 @@ def list_fabrics(environment: Mapping[str, str]) -> Iterator[Finding]:
         return
     paths = fabric_paths(environment)
     if not paths:
-        yield Finding(Verdict.ABSENT, "no network", f"nothing is known yet; {NOTHING_KNOWN}")
+        yield Finding(Verdict.ABSENT, "no network", f"there are no findings yet; {NOTHING_KNOWN}")
     for path in reversed(paths):
         try:
             yield Finding(Verdict.GOOD, str(path), _describe(read_fabric(path)))

@@ -64,7 +64,7 @@ def find_installation() -> Installation:
         wrong = re.search(r"[^\w@%+=./-]", str(path or ""), re.ASCII)
         if wrong:
             raise StrettoError(
-                f"{path}: {wrong[0]!r} cannot stand in LD_PRELOAD or in these lines; install Stretto in a "
+                f"{path}: {wrong[0]!r} is not allowed in LD_PRELOAD or in these lines; install Stretto in a "
                 "folder whose name has letters, digits and - . _ only"
             )
     return found
@@ -76,14 +76,14 @@ def slurm_groups(here: Installation) -> list[Group]:
     return [
         Group("Behind srun. No set-up is needed.", [f"srun -n 8 {here.exec} ./solver"]),
         Group(
-            "A plugin, for `srun --stretto`. It wants Slurm's headers (Debian: libslurm-dev), and is "
+            "A plugin, for `srun --stretto`. It needs Slurm's headers (Debian: libslurm-dev), and is "
             "compiled anew for each release of Slurm.",
             [f"cc -O2 -fPIC -shared -o {_PLUGIN} {here.plugin}"],
         ),
         Group("In plugstack.conf, on all nodes and where jobs are submitted.", [line]),
-        Group("Or, for all jobs that do not say.", [f"{line} default=on"]),
-        Group("A job has it.", ["srun --stretto -n 8 ./solver", "sbatch --stretto job.sh"]),
-        Group("A job goes without.", ["srun --stretto=off -n 8 ./solver"]),
+        Group("Or, as the default of all jobs.", [f"{line} default=on"]),
+        Group("A job with Stretto.", ["srun --stretto -n 8 ./solver", "sbatch --stretto job.sh"]),
+        Group("A job without Stretto.", ["srun --stretto=off -n 8 ./solver"]),
     ]
 
 
@@ -93,11 +93,11 @@ def container_groups(here: Installation) -> list[Group]:
     binds = ",".join(here.binds(":"))
     return [
         Group(
-            "Apptainer, the launcher outside. The image needs nothing of Stretto.",
+            "Apptainer, the launcher outside. The image needs no Stretto.",
             [f"mpirun -np 8 apptainer exec --bind {binds} image.sif {here.exec} ./solver"],
         ),
         Group(
-            "The same for job scripts that stay as they are.",
+            "The same for unchanged job scripts.",
             [
                 f'export APPTAINER_BIND="{binds}${{APPTAINER_BIND:+,$APPTAINER_BIND}}"',
                 f"export APPTAINERENV_LD_PRELOAD={here.library}",

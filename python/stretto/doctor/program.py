@@ -29,7 +29,7 @@ def examine_program(arguments: Sequence[str], environment: Mapping[str, str]) ->
     """What is known of a command line before it is started: a program, or a launcher with one."""
     programs = find_rank_programs(arguments, environment)
     if not programs:
-        raise StrettoError(f"no program was found behind {arguments[0]}; write: stretto doctor -- ./program")
+        raise StrettoError(f"no program was found after {arguments[0]}; use: stretto doctor -- ./program")
     return [finding for program in programs for finding in check_program(program, environment)]
 
 
@@ -39,7 +39,7 @@ def check_program(program: str, environment: Mapping[str, str]) -> Iterator[Find
     if reason:
         yield Finding(Verdict.BAD, program, f"runs without Stretto: {reason}")
         return
-    yield Finding(Verdict.GOOD, program, "Stretto can be under it")
+    yield Finding(Verdict.GOOD, program, "Stretto can be preloaded")
     libraries, loader = _loaded(program, environment)
     yield _library(libraries)
     yield _calls(loader)

@@ -67,7 +67,7 @@ def _examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor
     ]
     served = [one.flavor for one in installs]
     if not served:
-        findings.append(Finding(Verdict.BAD, "stretto run", "no MPI library is found"))
+        findings.append(Finding(Verdict.BAD, "stretto run", "no MPI library was found"))
     return findings, [] if any(finding.is_bad for finding in findings) else served
 
 

@@ -190,7 +190,7 @@ class Lab:
     def __init__(self, name: str = DEFAULT_NAME) -> None:
         if not _NAME.fullmatch(name) or len(name) > 40:
             raise StrettoError(
-                f"a lab cannot be called {name!r}; write stretto, or stretto-WORD in small letters"
+                f"a lab cannot be called {name!r}; expected stretto, or stretto-WORD in small letters"
             )
         self.name = name
         self.folder = STATE / name
@@ -249,7 +249,7 @@ class Lab:
         return [str(self.folder / "enter"), node, *argv]
 
     def up(self, links: Links, owner: int | None = None) -> bool:
-        """Make the lab. False if this very lab is up already. Raises StrettoError if a different one is up."""
+        """Make the lab. False if the same lab is up already. Raises StrettoError if a different one is up."""
         check_machine()
         with signals_as_exceptions(), _locked() as lock:
             old = self.state()
@@ -279,9 +279,9 @@ class Lab:
         with signals_as_exceptions(), _locked() as lock, signals_held():
             state = self.require()
             new = state.links.changed(rate, nodes, uplink)
-            # If a command fails, `lab set` may be repeated: what is recorded is what was asked for.
-            self._write(replace(state, links=new))
+            # The record changes last, so `lab set` can be repeated if a command fails.
             self._shape(state, lock, before=state.links, after=new)
+            self._write(replace(state, links=new))
         return new
 
     def down(self) -> bool:

@@ -108,7 +108,7 @@ def parse_ppn(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise StrettoError(f"--ppn {text}: write a number, or one for each node: 5,3,8") from None
+        raise StrettoError(f"--ppn {text}: expected a number, or one for each node: 5,3,8") from None
 
 
 def parse_variables(settings: Sequence[str]) -> dict[str, str]:
@@ -117,6 +117,6 @@ def parse_variables(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not key or not equals:
-            raise StrettoError(f"--env {setting}: write NAME=VALUE")
+            raise StrettoError(f"--env {setting}: expected NAME=VALUE")
         variables[key] = value
     return variables

@@ -48,7 +48,7 @@ class Job:
         if self.on_each and len(self.on_each) != nodes:
             text = ",".join(map(str, self.on_each))
             raise StrettoError(
-                f"--ppn {text}: the lab has {nodes} nodes: write a number for each, or one for all"
+                f"--ppn {text}: the lab has {nodes} nodes: expected a number for each, or one for all"
             )
         slots = list(self.on_each) or [self.ppn] * nodes
         if min(slots) < 1:
@@ -135,7 +135,7 @@ def _intelmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Pa
 def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
     """The command line that starts the job on these nodes. It must run in the first one."""
     if not job.program:
-        raise StrettoError("no program given; write: stretto lab run --mpi openmpi -- ./program")
+        raise StrettoError("no program given; use: stretto lab run --mpi openmpi -- ./program")
     if job.provider not in ("ucx", "ofi"):
         raise StrettoError(f"--provider {job.provider}: MPICH has ucx and ofi")
     if job.provider == "ofi" and install.flavor is not Flavor.MPICH5:
@@ -199,8 +199,8 @@ def wait_and_tell(process: Process, may_hang: Callable[[], bool]) -> int:
         elif time.monotonic() - since >= _TELL_SECONDS:
             since = None
             print(
-                "stretto: ranks wait in MPI_Finalize or MPI_Init for others; if the program is through, "
-                "it is MPICH 4.0.2 that does not end, its fault over UCX and TCP: Ctrl-C ends the job; "
+                "stretto: ranks wait in MPI_Finalize or MPI_Init for others; if the program has ended, "
+                "this is a fault of MPICH 4.0.2 over UCX and TCP: end the job by Ctrl-C, and "
                 "take --mpi mpich5",
                 file=sys.stderr,
                 flush=True,

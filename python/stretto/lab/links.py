@@ -20,7 +20,7 @@ _RATE = re.compile(r"\d+(\.\d+)?[kmgt]?bit")
 def _check_rate(rate: str, option: str) -> None:
     if rate != UNLIMITED and not _RATE.fullmatch(rate):
         raise StrettoError(
-            f"{option} {rate}: write a rate as tc does (200mbit, 1gbit, 500kbit), or unlimited"
+            f"{option} {rate}: expected a rate as tc writes it (200mbit, 1gbit, 500kbit), or unlimited"
         )
 
 
@@ -44,7 +44,7 @@ class Links:
             _check_rate(rate, "--rate")
         if not 1 <= self.racks <= len(self.rates):
             raise StrettoError(
-                f"--racks {self.racks}: {len(self.rates)} nodes fill from 1 to {len(self.rates)}"
+                f"--racks {self.racks}: {len(self.rates)} nodes fill from 1 to {len(self.rates)} racks"
             )
         _check_rate(self.uplink, "--uplink")
         _check_rate(self.connection, "--connection")
@@ -77,7 +77,7 @@ class Links:
         return cls(each, racks, uplink, connection)
 
     def changed(self, rate: str | None, nodes: Sequence[int], uplink: str | None) -> Links:
-        """The links after `stretto lab set`: a new rate for these nodes (if empty, for all), or for uplinks."""
+        """The links after `stretto lab set`: a new rate for these nodes (or for all), or for uplinks."""
         for node in nodes:
             if not 0 <= node < self.nodes:
                 raise StrettoError(f"--node {node}: the nodes are 0 to {self.nodes - 1}")

@@ -37,11 +37,11 @@ class Online(Enum):
 
 _MEANINGS = {
     Online.GUARD: (
-        "what was decided on the network; else the best by its model, if the first calls show that it is "
-        "faster than the MPI default"
+        "decisions of earlier jobs on the network; otherwise the best spec by its model, if the first calls "
+        "show that it is faster than the MPI default"
     ),
-    Online.FREEZE: "what was decided on the network; nothing is measured",
-    Online.OFF: "nothing that jobs found out counts, and nothing is measured",
+    Online.FREEZE: "decisions of earlier jobs on the network; the job measures nothing",
+    Online.OFF: "the job ignores the findings of earlier jobs, and measures nothing",
 }
 
 

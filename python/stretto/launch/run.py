@@ -32,23 +32,25 @@ TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PRE
 _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
-# The backend of torch.distributed that Stretto takes the place of, in ranks that PyTorch starts itself.
+# Names the backend of torch.distributed that Stretto replaces in ranks that PyTorch itself starts.
 _REPLACE = "STRETTO_REPLACE"
 _REPLACEABLE = ("gloo",)
 
 
-# What stays behind Stretto: MPI libraries, whose functions would be found first, and other Strettos.
+# Libraries that must come after Stretto: MPI libraries, whose functions would otherwise be found first, and
+# other copies of Stretto.
 _STAYS_BEHIND = re.compile(r"(?:libmpi|libmpich|libmpi_abi)\.so|libstretto")
-# The sanitizer refuses to start where any library is preloaded before it. It works there all the same: it
-# still comes before the libraries whose functions it replaces, and Stretto has none of these.
+# The address sanitizer refuses to start if any library is preloaded before it. It works all the same: it
+# still comes before the libraries whose functions it replaces, and Stretto has none of these functions.
 _SANITIZER_OPTIONS = "ASAN_OPTIONS"
 _ANY_ORDER = "verify_asan_link_order=0"
 
 
 def preload_value(library: Path, existing: str) -> str:
-    """The value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, then the library.
+    """The value of LD_PRELOAD: the existing entries, such as a PMPI tool, then Stretto's library.
 
-    A tool in front sees each call of the program once; from behind it would miss those that Stretto handles.
+    A tool before Stretto sees each call of the program once; after it, the tool would miss the calls that
+    Stretto handles.
     """
     others = [entry for entry in existing.replace(" ", ":").split(":") if entry not in ("", str(library))]
     behind = [entry for entry in others if _STAYS_BEHIND.match(Path(entry).name)]
@@ -56,7 +58,7 @@ def preload_value(library: Path, existing: str) -> str:
 
 
 def preload_variables(library: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that put the library under a program, beside what the environment preloads."""
+    """The variables that preload the library, in addition to what the environment preloads."""
     auditors = audit_value(library, environment.get("LD_AUDIT", ""))
     return {
         "LD_PRELOAD": preload_value(library, environment.get("LD_PRELOAD", "")),
@@ -66,14 +68,14 @@ def preload_variables(library: Path, environment: Mapping[str, str]) -> dict[str
 
 
 def audit_value(library: Path, existing: str) -> str:
-    """The value of LD_AUDIT: what audits already, then what brings calls to the library past a preload."""
+    """The value of LD_AUDIT: the existing entries, then Stretto's, for calls that bypass a preload."""
     auditor = library.with_name("libstretto-audit.so")
     known = [entry for entry in existing.split(":") if entry not in ("", str(auditor))]
     return ":".join([*known, str(auditor)] if auditor.exists() else known)
 
 
 def in_any_order(options: str) -> str:
-    """The options of the address sanitizer, by which it starts behind a preloaded library."""
+    """The options of the address sanitizer that let it start after a preloaded library."""
     return options if _ANY_ORDER in options.split(":") else ":".join(filter(None, [options, _ANY_ORDER]))
 
 
@@ -86,7 +88,7 @@ def forced(specs: Sequence[str]) -> dict[str, str]:
         check_spec(collective, spec)
         variable = f"STRETTO_{collective.upper()}"
         if variable in result:
-            raise StrettoError(f"--spec {text}: there is one for {collective} already, {result[variable]}")
+            raise StrettoError(f"--spec {text}: a spec for {collective} is given already: {result[variable]}")
         result[variable] = spec
     return result
 
@@ -131,9 +133,9 @@ def summary_setting(
 
 
 def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables by which mpi4py's wheel loads the MPI of this launcher, not the first that it finds.
+    """The variables that make mpi4py's wheel load the MPI of this launcher, not the first that it finds.
 
-    MPI4PY_LIBMPI only: with MPI4PY_MPIABI set too, the wheel opens what the loader finds, not that file.
+    MPI4PY_LIBMPI must be set alone: with MPI4PY_MPIABI, the wheel opens what the loader finds, not that file.
     """
     if "MPI4PY_LIBMPI" in environment or "MPI4PY_MPIABI" in environment:
         return {}
@@ -145,7 +147,7 @@ def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[
     # nothing were set, it would load Open MPI, and each rank would be a job of its own. An error is better.
     alias = mpi.find_alias(launcher)
     if alias is not None:
-        # Behind the user's folders, since programs that bring their own MPICH are started here, too.
+        # The alias comes after the user's folders, for programs that bring their own MPICH.
         existing = environment.get("LD_LIBRARY_PATH", "")
         settings["LD_LIBRARY_PATH"] = ":".join(filter(None, [existing, str(alias)]))
     return settings
@@ -172,7 +174,7 @@ def rewrite(flavor: Flavor, arguments: Sequence[str], variables: Mapping[str, st
 
 
 def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
-    """Raise StrettoError if the user's options set what Stretto sets, since one of two would be lost."""
+    """Raise StrettoError if the user's options set what Stretto sets, since one of the two would be lost."""
     for option, value in itertools.pairwise(arguments):
         name, equals, _ = value.partition("=")
         if flavor.abi == "openmpi":
@@ -182,14 +184,14 @@ def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
         if clash and name in ("LD_PRELOAD", "LD_AUDIT"):
             raise StrettoError(
                 f"the launcher's own {option} {value} would clash with Stretto's {name}; set {name} in the "
-                f"environment instead, Stretto keeps what is there"
+                f"environment instead, where Stretto keeps it"
             )
 
 
 def sanitizers_in_any_order(flavor: Flavor, arguments: Sequence[str], given: Mapping[str, str]) -> list[str]:
-    """The arguments, with those that set the sanitizer's options for ranks completed: they prevail over ours.
+    """The arguments, with the sanitizer's options in them completed, since these prevail over ours.
 
-    These are the launcher's options and, behind them, `env ASAN_OPTIONS=...`.
+    They can be in options of the launcher and, behind these, in `env ASAN_OPTIONS=...`.
     """
     result = list(arguments)
     for at, word in enumerate(arguments):
@@ -213,7 +215,7 @@ def _check_program(program: str, environment: Mapping[str, str]) -> None:
     if "/" in program and Path(program).exists():
         raise StrettoError(f"{program} is not executable; make it so, or name its interpreter")
     where = "does not exist" if "/" in program else "is not in PATH"
-    raise StrettoError(f"{program} {where}; write: stretto run -- mpirun -np 4 ./program")
+    raise StrettoError(f"{program} {where}; use: stretto run -- mpirun -np 4 ./program")
 
 
 @dataclass(frozen=True)
@@ -252,7 +254,7 @@ def check_root(arguments: Sequence[str], environment: Mapping[str, str]) -> None
     try:
         start = find_start(arguments, environment)
     except StrettoError:
-        return  # it is not there, which whoever starts it says
+        return  # the program is missing; whoever starts it reports that
     launcher = start.launcher
     if launcher is None or launcher.flavor.abi != "openmpi":
         return
@@ -260,7 +262,7 @@ def check_root(arguments: Sequence[str], environment: Mapping[str, str]) -> None
     names = [(f"{one}_ALLOW_RUN_AS_ROOT", f"{one}_ALLOW_RUN_AS_ROOT_CONFIRM") for one in prefixes]
     if not any(all(start.environment.get(name) == "1" for name in both) for both in names):
         raise StrettoError(
-            f"{launcher.path.name} of {launcher.flavor.label} runs for root only if told so; write: "
+            f"{launcher.path.name} of {launcher.flavor.label} does not run as root by default; use: "
             f"{launcher.path.name} --allow-run-as-root …, or set {names[0][0]}=1 and {names[0][1]}=1"
         )
 
@@ -271,7 +273,7 @@ class Preloaded:
 
     line: list[str]
     variables: dict[str, str]
-    """Those that it sets for the ranks."""
+    """The variables that it sets for the ranks."""
 
 
 def build_command(
@@ -307,7 +309,7 @@ def put_under(
     follows the tuning table. `mpi_name`: the MPI of the ranks, if `arguments` do not begin with its launcher.
     """
     if not arguments:
-        raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
+        raise StrettoError("no launcher given; use: stretto run -- mpirun -np 4 ./program")
     named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
     start = find_start(arguments, environment)
     given = stretto_variables(
@@ -335,7 +337,7 @@ def _by_environment(
 
     In processes that load no MPI (shells, daemons) the library does nothing. PyTorch loads it by itself.
     """
-    # A wrapper may start it in another folder (env -C).
+    # A wrapper may start the program in another folder (env -C).
     if start.at == 0 or Path(start.program).parts[:1] == ("/",) or "/" not in start.program:
         _check_program(start.program, start.environment)
     if Path(start.program).name == "srun":
@@ -346,7 +348,7 @@ def _by_environment(
     if not variables.get(_REPLACE):
         variables |= preload_variables(paths.library(), start.environment)
     assignments = [f"{name}={value}" for name, value in variables.items()]
-    # Just before the program, since a wrapper may clear the environment.
+    # They come just before the program, since a wrapper may clear the environment.
     return Preloaded([*arguments[: start.at], "env", *assignments, *arguments[start.at :]], variables)
 
 
@@ -367,13 +369,13 @@ def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> Non
         return
     wanted = "ALL" if value in ("NONE", "NIL") else f"ALL,{value}"
     raise StrettoError(
-        f"{where} keeps what Stretto sets from the ranks; write: srun … stretto exec ./program, or give srun "
-        f"--export={wanted}"
+        f"{where} does not pass the variables of Stretto to the ranks; use: srun … stretto exec ./program, "
+        f"or give srun --export={wanted}"
     )
 
 
 def _check_ranks(arguments: Sequence[str], environment: Mapping[str, str], *, strict: bool) -> None:
-    """Say which programs run without Stretto, since nothing else would. Raises StrettoError if strict."""
+    """Print which programs run without Stretto, since nothing else does. Raises StrettoError if strict."""
     for program in find_rank_programs(arguments, environment):
         reason = why_without(program, environment)
         if reason and strict:
@@ -404,7 +406,7 @@ def become_launcher(
 
     `dry`: only print the variables and the command line, and return.
     """
-    # Rank 0 writes the file at the end. If it runs on another node, the file is there.
+    # Rank 0 writes the file at the end. If it runs on another node, it writes the file there.
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
     command = put_under(

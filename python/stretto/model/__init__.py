@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model: machine files, what jobs know of networks, and the walker that predicts times."""
+"""The cost model: machine files, what jobs found out about networks, and the walker that predicts times."""
 
 __all__ = [
     "device_copies",

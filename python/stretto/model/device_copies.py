@@ -8,7 +8,7 @@ from stretto.support.errors import StrettoError
 from stretto.support.units import parse_bytes, parse_rate, parse_seconds
 
 OF_MACHINE = "machine"
-"""In place of rates: those of the machine file."""
+"""The value of the option that keeps the rates of the machine file."""
 USUAL_LATENCY = 10e-6
 """Seconds of a copy besides its bytes, unless the option gives them (estimated, not measured)."""
 _EXAMPLE = f"to_host=12GB/s,to_device=12GB/s,latency=10us, or {OF_MACHINE}"
@@ -17,7 +17,7 @@ _EXAMPLE = f"to_host=12GB/s,to_device=12GB/s,latency=10us, or {OF_MACHINE}"
 def with_copies(machine: Machine, text: str) -> Machine:
     """The machine with the copies of `--device`: `to_host=12GB/s,to_device=12GB/s,latency=10us`.
 
-    `to_device` is as `to_host` unless it is given. `machine` leaves those of the machine file. Raises
+    `to_device` equals `to_host` unless it is given. `machine` keeps the copies of the machine file. Raises
     StrettoError if the text cannot be read, or the file has none.
     """
     if text == OF_MACHINE:
@@ -45,5 +45,5 @@ def _parse_bandwidth(text: str) -> float:
     """The bytes per second of `12GB/s`, or of a link rate: `100gbit`."""
     bandwidth = parse_bytes(text.removesuffix("/s")) if text.endswith("/s") else parse_rate(text)
     if bandwidth <= 0:
-        raise StrettoError(f"{text!r} is no bandwidth")
+        raise StrettoError(f"{text!r} is not a bandwidth")
     return bandwidth

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fabric files (docs/formats.md): what jobs have found out about a network. Finds and reads them.
+"""Finds and reads fabric files (docs/formats.md), which hold what jobs have found out about a network.
 
-The library reads them in C++; so does this module, by the same rules.
+Stretto's library reads them in C++. So does this module, by the same rules.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from pathlib import Path
 from stretto import _core
 from stretto.spec.native import SOCKETS
 from stretto.support.errors import StrettoError
-from stretto.support.units import format_bandwidth, format_bytes, format_seconds
+from stretto.support.units import format_bandwidth, format_bytes, format_percent, format_seconds
 
 LATEST = "latest"
-"""In place of a file: the one that a job wrote last."""
-NOTHING_KNOWN = "the first job with larger calls between nodes finds out by itself"
-NOTHING_KEPT = "jobs keep and use nothing (STRETTO_FABRIC=none)"
+"""The name that stands for the file that a job wrote last."""
+NOTHING_KNOWN = "the first job with larger calls between nodes measures its network"
+NOTHING_KEPT = "jobs neither keep nor use findings (STRETTO_FABRIC=none)"
 _SETTING = "STRETTO_FABRIC"
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What two ranks on different nodes have between them."""
+    """The link between two ranks on different nodes."""
 
     latency: float
     """Seconds that a tiny message takes, with the work of both cores."""
     bandwidth: float
-    """Bytes of a long message in a second."""
+    """Bytes per second of a long message."""
 
 
 @dataclass(frozen=True, slots=True)
 class FabricFile:
-    """What jobs have found out about a network, and the file that says so."""
+    """What jobs have found out about a network, and the file that holds it."""
 
     path: Path
     fabric: _core.Fabric
 
     @property
     def family(self) -> str:
-        """The MPI family: openmpi, mpich or intelmpi; or sockets: jobs without MPI."""
+        """The MPI family: openmpi, mpich or intelmpi, or sockets for jobs without MPI."""
         name = _core.parse_library_name(self.fabric.mpi)
         return name[0] if name else "openmpi"
 
@@ -51,13 +51,13 @@ class FabricFile:
         return self.family != SOCKETS
 
     def machine_for(self, nodes: int) -> _core.Machine:
-        """The machine that was measured. Raises StrettoError if no job has measured it for so many nodes."""
+        """The machine that was measured. Raises StrettoError if no job has measured it for these nodes."""
         measured = self.fabric.measured
         if measured is None:
             raise StrettoError(f"{self.path}: no job has measured this network; give --machine, too")
         if nodes > 1 and measured.nodes < 2:
             raise StrettoError(
-                f"{self.path}: {self.measured_text}, so nothing is known of links between nodes; "
+                f"{self.path}: {self.measured_text}, so it has no figures for links between nodes; "
                 "give --nodes 1, or --machine, too"
             )
         return measured.machine
@@ -75,7 +75,7 @@ class FabricFile:
 
     @property
     def measured_text(self) -> str:
-        """When it was measured, and between how many nodes, in words; if it was not, that it was not."""
+        """The date of the measurement and the number of its nodes, in words, or that there was none."""
         measured = self.fabric.measured
         if measured is None:
             return "not measured yet"
@@ -93,12 +93,12 @@ class FabricFile:
 
     @property
     def network_text(self) -> str:
-        """Which network it is, what was measured, and where that is kept."""
+        """The network, its measured speed, and the file that holds it, in words."""
         return f"network: {self.fabric.mpi}, hosts {self.fabric.hosts}, {self.speed_text} ({self.path})"
 
     @property
     def connections_text(self) -> str:
-        """Which messages connections of Stretto's own carry, and how many share one; empty: none."""
+        """The messages that Stretto's own connections carry, and how many share one; empty if none do."""
         measured = self.fabric.measured
         if measured is None:
             return ""
@@ -112,11 +112,11 @@ class FabricFile:
 
     @property
     def busy_text(self) -> str:
-        """That the network was measured on a busy machine, and what follows; empty if it was not."""
+        """A note if the network was measured on a busy machine, with the consequences; else empty."""
         measured = self.fabric.measured
         if measured is None or not measured.is_busy:
             return ""
-        share = f"{100 * measured.busy:.0f} %"
+        share = format_percent(measured.busy)
         return (
             f"measured on a busy machine: a rank waited for its core {share} of the time, so the network is "
             "faster than that; a job that has cores of its own measures again"
@@ -124,7 +124,7 @@ class FabricFile:
 
     @property
     def slow_links_text(self) -> str:
-        """Which nodes have links of at most half the rate of the fastest; empty if there are none."""
+        """The nodes whose links have at most half the rate of the fastest; empty if there are none."""
         rates = self.fabric.measured.rates if self.fabric.measured else []
         slow = [(node, rate) for node, rate in enumerate(rates) if rate <= max(rates) / 2]
         links = ", ".join(f"that of node {node} {format_bandwidth(rate)} MB/s" for node, rate in slow)
@@ -138,7 +138,7 @@ class FabricFile:
 
 
 def fabric_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder of the library's fabric files (src/learn/fabrics/fabric_file.cpp); None: there is none."""
+    """The folder of fabric files, as in src/learn/fabrics/fabric_file.cpp; None if there is none."""
     places = (("STRETTO_CACHE", ""), ("XDG_CACHE_HOME", "stretto"), ("HOME", ".cache/stretto"))
     for variable, below in places:
         value = environment.get(variable, "")
@@ -163,7 +163,7 @@ def fabric_paths(environment: Mapping[str, str]) -> list[Path]:
 
 
 def read_fabric(path: Path) -> FabricFile:
-    """Read a fabric file. Raises StrettoError of one line, which names the file."""
+    """Read a fabric file. Raises StrettoError, in one line that names the file."""
     if not path.is_file():  # a pipe might never end
         raise StrettoError(f"{path}: there is no such file")
     try:
@@ -171,13 +171,13 @@ def read_fabric(path: Path) -> FabricFile:
     except OSError as error:
         raise StrettoError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise StrettoError(f"{path}: this is not JSON: it is no text in UTF-8") from None
+        raise StrettoError(f"{path}: this is not JSON: it is not text in UTF-8") from None
     except ValueError as error:
         raise StrettoError(f"{path}: {error}") from None
 
 
 def find_fabric_path(name: str, environment: Mapping[str, str]) -> Path:
-    """The file with this path or, if there is none, with this name where jobs keep theirs."""
+    """The file with this path or, if there is none, with this name in the folder of fabric files."""
     folder = fabric_folder(environment)
     if folder is not None and "/" not in name and not Path(name).exists():
         for file in (folder / name, folder / f"{name}.json"):
@@ -195,5 +195,5 @@ def find_fabric(name: str, environment: Mapping[str, str]) -> FabricFile:
         raise StrettoError(f"{name}: {NOTHING_KEPT}")
     if not paths:
         where = environment.get(_SETTING) or fabric_folder(environment) or "HOME, which is not set"
-        raise StrettoError(f"nothing is known of any network in {where}: {NOTHING_KNOWN}")
+        raise StrettoError(f"no job has kept findings in {where}: {NOTHING_KNOWN}")
     return read_fabric(paths[-1])

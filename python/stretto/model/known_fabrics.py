@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto fabric` does: lists the fabric files, shows one, and deletes them."""
+"""Lists the fabric files, shows one, and deletes them, for `stretto fabric`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from stretto.support.tables import Column, ResultTable
 from stretto.support.units import format_bandwidth, format_bytes, format_nodes, format_seconds, three_digits
 
 ALL = "all"
-"""In place of a file: all that jobs in this environment may use."""
+"""The name that stands for all files that jobs in this environment may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A fabric file in the list: what it says, or why it cannot be read."""
+    """A fabric file in the list: its content, or why it cannot be read."""
 
     path: Path
     known: FabricFile | None
@@ -71,11 +71,11 @@ def print_entries(entries: Sequence[Entry], environment: Mapping[str, str]) -> N
 
 
 def nothing_text(environment: Mapping[str, str]) -> str:
-    """That there is no fabric file, and where it would be."""
+    """A line that says that there is no fabric file, and where it would be."""
     if environment.get("STRETTO_FABRIC") == "none":
         return NOTHING_KEPT
     where = environment.get("STRETTO_FABRIC") or fabric_folder(environment) or "HOME, which is not set"
-    return f"nothing is known of any network in {where}; {NOTHING_KNOWN}"
+    return f"no job has kept findings in {where}; {NOTHING_KNOWN}"
 
 
 def _measured(known: FabricFile | None) -> str:
@@ -102,7 +102,7 @@ def _remark(entry: Entry) -> str:
 
 
 def entries_json(entries: Sequence[Entry]) -> str:
-    """The document of the same (docs/formats.md)."""
+    """The document of all files (docs/formats.md)."""
     fabrics = [
         {"file": str(one.path), "error": one.error or None, **_about(one.known)}
         | {"decisions": len(one.known.fabric.decisions) if one.known else None}
@@ -137,7 +137,7 @@ def _about(known: FabricFile | None) -> dict[str, Any]:
 
 
 def print_fabric(known: FabricFile) -> None:
-    """Print what is known of the network, and the decisions as a table."""
+    """Print what jobs have found out about the network, and their decisions as a table."""
     fabric = known.fabric
     lines = [
         str(known.path),
@@ -184,7 +184,7 @@ def _sizes(one: _core.Decision) -> str:
 
 
 def fabric_json(known: FabricFile) -> str:
-    """The document of the same (docs/formats.md)."""
+    """The document of one file (docs/formats.md)."""
     decisions = [
         {
             "call": one.call,
@@ -208,7 +208,7 @@ def fabric_json(known: FabricFile) -> str:
 
 
 def forget(name: str, environment: Mapping[str, str]) -> list[Path]:
-    """Delete a fabric file, the latest one (`latest`), or all of them (`all`). Returns those it deleted."""
+    """Delete a fabric file, the latest one (`latest`), or all of them (`all`). Returns their paths."""
     known = fabric_paths(environment)
     if name == ALL:
         paths = known
@@ -226,7 +226,7 @@ def forget(name: str, environment: Mapping[str, str]) -> list[Path]:
 
 
 def _check(path: Path, known: Sequence[Path]) -> None:
-    """Raise StrettoError if this is no fabric file; where jobs keep theirs, a damaged one is one, too."""
+    """Raise StrettoError if this is no fabric file. Files where jobs keep theirs may be damaged."""
     if path.absolute() in [one.absolute() for one in known]:
         return
     try:

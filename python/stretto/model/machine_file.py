@@ -57,7 +57,7 @@ class Limit:
     burst: int = 0
     """Bytes that an idle link passes at the speed of the level before the limit applies."""
     begin: int = 0
-    """Of memory: shorter vectors stay in the caches, and are not limited."""
+    """For memory: shorter vectors stay in the caches, and are not limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class ReductionRate:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Cost of the lines that pass between two cores at some distance."""
+    """Cost of the cache lines that pass between two cores at some distance."""
 
     latency: float
     bandwidth: float | None = None
@@ -79,7 +79,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class SharedMemory:
-    """The engine's messages through the shared memory of a node, at each end piece by piece."""
+    """Cost of the engine's messages through the shared memory of a node, piece by piece at each end."""
 
     latency: float
     piece: float
@@ -87,15 +87,15 @@ class SharedMemory:
     write: list[ReductionRate]
     """Bytes per second that a core copies into its store, by the bytes of the whole vector."""
     read: list[ReductionRate]
-    """Bytes per second that it copies from another one's store."""
+    """Bytes per second that a core copies from another one's store."""
     reduce: list[ReductionRate]
-    """Bytes per second that it reduces straight from another one's store."""
+    """Bytes per second that a core reduces straight from another one's store."""
     lines: dict[str, Lines] = field(default_factory=dict)
-    """By distance; a missing one has `latency` and no limit."""
+    """Cost of lines by distance; a missing distance has `latency` and no limit."""
     line: float | None = None
     """Seconds of a core for a message that fits into a line, and for each further reader of a publication.
 
-    None means those of a piece.
+    None means the seconds of a piece.
     """
 
 
@@ -117,17 +117,17 @@ class MachineFile:
 
     name: str
     levels: dict[str, list[Protocol]]
-    """Protocols by level, at least one. Each list ascends by `begin`, the first of which is 0."""
+    """Protocols by level, at least one. Each list ascends by `begin`, from 0 on."""
     description: str = ""
     limits: dict[str, Limit] = field(default_factory=dict)
     reduction: list[ReductionRate] = field(default_factory=list)
     engine_message: float = 0.0
     engine_round: float = 0.0
     shared: SharedMemory | None = None
-    """None: the MPI library carries messages inside a node."""
+    """None if the MPI library carries messages inside a node."""
     notes: dict[str, Any] = field(default_factory=dict)
     device: Device | None = None
-    """None: copies of device memory take no time."""
+    """None if copies of device memory take no time."""
 
     def level(self, name: str) -> list[Protocol]:
         """The protocols of a level; if it is missing, those of the next higher level, else of a lower one."""
@@ -143,17 +143,17 @@ class MachineFile:
 
 
 def protocol_for(protocols: list[Protocol], size: int) -> Protocol:
-    """The protocol of messages of so many bytes."""
+    """The protocol of messages of this size."""
     return [one for one in protocols if one.begin <= size][-1]
 
 
 def reduction_bandwidth(machine: MachineFile, size: int) -> float:
-    """Bytes of an operand reduced per second, for vectors of so many bytes; infinite if unknown."""
+    """Bytes of an operand reduced per second, for vectors of this size; infinite if unknown."""
     return rate_for(machine.reduction, size)
 
 
 def rate_for(rates: list[ReductionRate], size: int) -> float:
-    """Bytes per second for vectors of so many bytes; infinite if unknown."""
+    """Bytes per second for vectors of this size; infinite if unknown."""
     found = [one.bandwidth for one in rates if one.begin <= size]
     return found[-1] if found else math.inf
 
@@ -250,7 +250,7 @@ def _rounded(number: float) -> float:
 
 
 def layout(value: Any, indent: int = 0) -> str:
-    """JSON as in docs/formats.md: one line for what fits into it; numbers and short entries share lines."""
+    """JSON as in docs/formats.md: one line for a value that fits; numbers and short entries share lines."""
     line = _inline(value)
     if not isinstance(value, dict | list) or not value:
         return line
@@ -282,7 +282,7 @@ def _inline(value: Any) -> str:
 
 
 def _filled(texts: list[str], width: int) -> list[str]:
-    """Join numbers and short entries to lines of this width; entries of several lines stand alone."""
+    """Join numbers and short entries to lines of this width; entries of several lines share none."""
     lines: list[str] = []
     for text in texts:
         is_short = text[-1] not in "}]" or text == "[]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much slower the built-in rule's choices are than the best specs, as the schedule walker predicts."""
+"""Predicts, by the schedule walker, how much slower the built-in rule's choices are than the best specs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stretto import _core
 from stretto.model.walker import Call, Model, candidates, machine_text
 from stretto.spec.topologies import parse_topology
 
-# What MPI libraries use for non-blocking calls: simple algorithms, executed round by round (LibNBC of
-# Open MPI, MPICH's scheduled collectives).
+# The algorithms that MPI libraries use for non-blocking calls: simple ones, executed round by round (LibNBC
+# of Open MPI, MPICH's scheduled collectives).
 _BACKGROUND = {
     "allreduce": ("recursive_doubling", "rabenseifner", "reduce_broadcast"),
     "bcast": ("binomial",),
@@ -32,11 +32,11 @@ _BACKGROUND = {
 }
 
 RULED = ("allreduce", "bcast", "reduce", "reduce_scatter", "allgather")
-"""The collectives whose choices the figures of the rule decide. Those of alltoall and barrier were measured;
-the rule leaves the others to the library."""
+"""The collectives for which the figures of the rule decide. The choices for alltoall and barrier were
+measured; the rule leaves the others to the MPI library."""
 
 OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}
-"""What Open MPI 4.1's own tables choose on a few nodes, where that is not the best."""
+"""The choices of Open MPI 4.1's own tables on a few nodes that are not the best."""
 
 
 def machine_in_use(name: str) -> _core.Machine:
@@ -67,7 +67,7 @@ class RuleCase:
 class RuleJudge:
     """Compares the rule with the walker's best spec on one machine. Predictions are cached.
 
-    `library`: the algorithms of the library's blocking calls, by collective; by default the best textbook
+    `library`: the algorithms of the MPI library's blocking calls, by collective; by default the best textbook
     algorithm.
     """
 

@@ -43,7 +43,7 @@ _TEXTBOOK = {
 }
 
 _LEAST_MESSAGE = 4
-"""Bytes of a message that says only that it has come, as in a barrier: the model counts elements of 4."""
+"""Bytes of a message without content, as in a barrier: the model counts elements of 4 bytes."""
 _PIPELINING = (
     "segments=4",
     "segments=16",
@@ -78,7 +78,8 @@ def machine_text(name: str, option: str = "--machine") -> str:
 def load_machine(name: str, nodes: int = 1) -> Machine:
     """A built-in machine, or the machine of a file.
 
-    `nodes`: of the calls. Raises StrettoError if there are several, and the machine was measured inside one.
+    `nodes` is the number of nodes of the calls. Raises StrettoError if there are several, but the machine was
+    measured inside one.
     """
     text = machine_text(name)
     try:
@@ -87,8 +88,8 @@ def load_machine(name: str, nodes: int = 1) -> Machine:
         raise StrettoError(f"--machine {name}: {error}") from None
     if nodes > 1 and "network" not in json.loads(text)["levels"]:
         raise StrettoError(
-            f"--machine {name}: it was measured inside one node, so nothing is known of links between nodes; "
-            "give --nodes 1, or another machine"
+            f"--machine {name}: it was measured inside one node, so it has no figures for links between "
+            "nodes; give --nodes 1, or another machine"
         )
     return machine
 
@@ -141,7 +142,7 @@ class Model:
             raise StrettoError(str(error)) from None
 
     def copy_seconds(self, call: Call, spec: str) -> float:
-        """Seconds of the copies alone of a call in device memory, in the direction that takes longer."""
+        """Seconds of only the copies of a call in device memory, in the direction that takes longer."""
         recipe = parse_spec(spec, call.collective).recipe
         return self._predictor(call, recipe).copy_seconds(spec, call.bytes, self.machine)
 
@@ -153,7 +154,7 @@ class Model:
         )
 
     def _native(self, call: Call, model: str, overlap: str, arithmetic: bool) -> Prediction:
-        """MPI default: the best textbook algorithm, unsegmented, without the cost of Stretto's engine."""
+        """The MPI default: the best textbook algorithm, unsegmented, without the cost of Stretto's engine."""
         candidates = [
             self._predictor(call, recipe).predict(
                 recipe, call.bytes, self._of_library, model, overlap, arithmetic, False
@@ -173,9 +174,9 @@ class Model:
 def link_seconds(call: Call, machine: Machine) -> float | None:
     """Seconds that the nodes' links need at least, whatever the algorithm; None on one node.
 
-    Without an injection limit, a node's link is as fast as all its ranks together. Where links
-    differ, a slow one must carry the contributions of its node to an allreduce, and all of them together
-    2(n-1) messages of n nodes (`weighted`, docs/algorithms.md).
+    Without an injection limit, a node's link is as fast as all its ranks together. If the links of n nodes
+    differ, a slow one must carry the contributions of its node to an allreduce, and all links together must
+    carry 2(n-1) messages (`weighted`, docs/algorithms.md).
     """
     topology = parse_topology(call.topology)
     if topology.nodes < 2:

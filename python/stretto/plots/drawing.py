@@ -23,7 +23,7 @@ _FORMULA = "-T"
 """The papers' suffix for curves of theory."""
 _MOST_MARKERS = 40
 _MOST_UPRIGHT = 16
-"""More sizes below bars than these are turned."""
+"""The most sizes below bars that are upright; more are turned."""
 
 
 def draw_panels(title: str, panels: Sequence[Panel], file: Path, *, columns: int = 2) -> None:

@@ -50,6 +50,6 @@ class Panel:
     y: Axis = THROUGHPUT
     bars: bool = False
     stacked: bool = False
-    """Bars of one x are on top of each other, so that their sum is seen. The y axis must be linear."""
+    """Whether bars of one x are stacked, which shows their sum. The y axis must be linear."""
     ticks: Mapping[float, str] = field(default_factory=dict)
     """Labels at positions of the x axis, in place of the numbers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes and writes the figures of Matplotlib, which is loaded by the first one: it is slow to load."""
+"""Makes and writes the figures of Matplotlib, which is slow to load: only the first figure loads it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of this size in inches."""
     require("a picture", "matplotlib")
-    # Without a HOME that it can write to, it tells of folders that nobody asked about.
+    # Without a HOME that it can write to, Matplotlib prints messages about folders that nobody asked for.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from matplotlib.figure import Figure  # noqa: PLC0415  see above
 

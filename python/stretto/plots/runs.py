@@ -192,7 +192,7 @@ def bound_line(bound: LinkBound, sizes: Iterable[int]) -> list[tuple[int, float]
     """Pairs of a size and the bound in bytes per second, for the sizes for which it is stated.
 
     The line begins where the bound begins to hold, if that is between two sizes. It goes on beyond the last
-    size, as the bound does, at least so far that it is easily seen.
+    size, as the bound does, far enough to be easily seen.
     """
     ascending = sorted(set(sizes))
     stated = [(size, limit) for size in ascending if (limit := bound.bandwidth(size))]

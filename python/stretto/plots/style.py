@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all Matplotlib charts share: colours, markers, axis labels, the legend."""
+"""The style that all Matplotlib charts share: colours, markers, axis labels, the legend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 NATIVE_COLOUR = "#333333"
 # From worse to better, white between them: shades of two colours of the palette.
 DIVERGING = ("#B34700", "#F0A36B", "#FFFFFF", "#6FB1DC", "#00507F")
-# What comes first to what comes last, dark enough for white text.
+# From the first thing of a sequence to the last, dark enough for white text.
 _SEQUENCE = ("#00507F", "#0072B2", "#00827A", "#2E7D32", "#8A6D00", "#C05000", "#A02C5A")
 MARKERS = "osD^vP"
 LINESTYLES = ("-", "--", "-.")
@@ -26,7 +26,7 @@ _MOST_SIZE_LABELS = 9
 
 
 def sequence_colours(count: int) -> list[str]:
-    """Colours for so many things in a sequence; far ones differ in hue."""
+    """Colours for `count` things in a sequence; distant ones differ in hue."""
     stops = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _SEQUENCE]
     colours = []
     for index in range(count):
@@ -62,7 +62,7 @@ def legend_below(figure: Figure, width: float) -> None:
 def label_sizes(axes: Axes, sizes: list[int]) -> None:
     """Label the x axis with message sizes, as many as there is room for."""
     step = -(-len(sizes) // _MOST_SIZE_LABELS)
-    # Counted from the largest size, which matters most.
+    # Labels are counted from the largest size, which matters most.
     labelled = sizes[::-1][::step]
     axes.set_xticks(labelled, [format_bytes(size).replace(" ", "\n") for size in labelled])
     axes.set_xticks([], minor=True)

@@ -8,6 +8,7 @@ __all__ = [
     "judgement",
     "measured",
     "output",
+    "overview",
     "rule",
     "specs",
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose choice a blocking, out-of-place call is in a job (docs/choice.md)."""
+"""Finds which source decides the spec of a blocking, out-of-place call in a job (docs/choice.md)."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ from stretto.support.units import format_bytes, format_count, format_nodes, form
 Source = Literal["forced", "table", "learnt", "modelled", "rule"]
 
 _LEAST_LEARNED = 1024
-"""As in src/interpose/session/session.cpp."""
+"""The least bytes of a call between nodes that is learnt, as in src/interpose/session/floors.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one of the sources of choices says of a call. The first one with a spec decides."""
+    """The claim of one source of choices on a call. The first claim with a spec decides."""
 
     source: Source
     spec: str | None
     reason: str
     decides: bool = False
     is_compared: bool = False
-    """It decides, but a job's first calls compare it with the MPI default, and the fastest stays."""
+    """Whether it decides, but a job's first calls compare it with the MPI default, and the fastest stays."""
     seconds: float | None = None
-    """What a call took when a duel was decided, or what the model expects of the size class' least bytes."""
+    """The time of a call when a duel was decided, or by the model for the least bytes of the size class."""
     gain: float | None = None
-    """Times faster than the MPI default, by a duel."""
+    """How many times faster the spec is than the MPI default, by a duel."""
     when: str | None = None
     """The date of a duel, or of the measurement of the network."""
     is_busy: bool = False
-    """The duel was decided, or the network measured, by a job that had to share its cores."""
+    """Whether a job that had to share its cores decided the duel, or measured the network."""
     row: str | None = None
-    """That of the built-in rule."""
+    """The row of the built-in rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What the tuning table says of a call."""
+    """The tuning table's entry for a call."""
 
     path: str
-    """Empty: there is no table."""
+    """Empty if there is no table."""
     table: _core.Table | None
     spec: str | None
-    """None: it does not cover the call."""
+    """None if the table does not cover the call."""
     reason: str
 
 
@@ -93,7 +93,7 @@ def _until(last: int | None) -> str:
 
 
 def _how_measured(text: str, shape: _core.TableShape, call: str) -> str:
-    """Whether the machine was busy during the tuning, by the table's notes."""
+    """How the table was measured, in words: its notes tell whether the machine was busy."""
     notes = json.loads(text).get("notes")
     tunings = notes.get("tuning") if isinstance(notes, dict) else None
     for one in tunings if isinstance(tunings, list) else []:
@@ -107,7 +107,7 @@ def _how_measured(text: str, shape: _core.TableShape, call: str) -> str:
 
 
 def find_claims(call: Call, known: FabricFile, tuned: Tuned, environment: Mapping[str, str]) -> list[Claim]:
-    """All claims on the call, in the order in which they count, by what is known of a fabric."""
+    """All claims on the call, in the order in which they count, with what is known about a fabric."""
     asked = _Asked(call, known, tuned, environment)
     claims = [asked.forced(), asked.tuned(), asked.learnt(), *asked.modelled(), asked.rule()]
     deciding = next(number for number, one in enumerate(claims) if one.spec is not None)
@@ -119,9 +119,10 @@ def find_claims(call: Call, known: FabricFile, tuned: Tuned, environment: Mappin
 
 
 def find_modelled(call: Call, machine: _core.Machine, *, has_library: bool) -> list[tuple[str, float, int]]:
-    """The specs that a job with such a network takes into account, with the seconds of a call of such bytes.
+    """The specs that a job on such a network considers, each with the seconds and the bytes of a call.
 
-    With an MPI library those of the size class are compared with `native`. Without one, the best is taken.
+    With an MPI library, these are the specs of the size class, to be compared with `native`. Without one, it
+    is the best spec.
     """
     topology = parse_topology(call.topology)
     if not has_library:
@@ -166,7 +167,7 @@ class _Asked:
         return f"from {format_bytes(self._begin)}, below {format_bytes(2 * self._begin)}"
 
     def _why_unsupported(self, spec: str) -> str:
-        """Why the call cannot be by this spec; empty if it can."""
+        """Why this spec cannot carry out the call; empty if it can."""
         name, topology = self._call.collective, self._topology
         recipe = _core.parse_spec(spec, name).recipe
         if self._is_reproducible and (recipe == NATIVE or not _core.has_fixed_tree(name, recipe, topology)):
@@ -273,10 +274,10 @@ class _Asked:
         return self._why_not_at_all() or ("" if self._online.measures else self._online.setting)
 
     def _why_not_at_all(self) -> str:
-        """Why nothing that was found out about the network counts for this call; empty if it does."""
+        """Why findings about the network do not count for this call; empty if they do."""
         variable = why_nothing_is_learnt(self._environment)
         if not self._has_library:
-            # As model_calls() in dispatch/modelled_calls.cpp.
+            # This is how model_calls() in dispatch/modelled_calls.cpp decides.
             return variable or ("" if self._topology.nodes > 1 else "there is one node")
         least = self._least_learned()
         if variable or self._call.bytes >= least:
@@ -286,7 +287,7 @@ class _Asked:
         return f"calls below {format_bytes(least)} go to the MPI library at once"
 
     def _least_learned(self) -> int:
-        """As begin_online() in dispatch/online.cpp."""
+        """The least bytes of a call that is learnt, as in src/interpose/session/floors.cpp."""
         name = self._call.collective
         floors = [_core.learning_floor(name, self._topology.max_ppn)]
         if self._table is not None:

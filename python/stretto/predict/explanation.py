@@ -22,18 +22,20 @@ from stretto.support.json_files import document_text
 from stretto.support.units import format_bytes, three_digits
 
 FORMAT = "stretto-explanation"
+_VISIBLE = 1.005
+"""Smaller factors are shown as 1.00."""
 _USUAL_MACHINE = "machine.json"
 
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The spec that a call uses, and where that comes from."""
+    """The spec that a call uses, and the source that chose it."""
 
     spec: str
     reason: str
     source: Source
     row: str | None = None
-    """Of the built-in rule, if that decides."""
+    """The row of the built-in rule, if that decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Explanation:
     shares_memory: bool = True
     """Whether messages inside a node go through shared memory, unless that fails there."""
     claims: list[Claim] = field(default_factory=list)
-    """Whose choice it could be, in the order in which they count; empty without a fabric."""
+    """The claims on the call, in the order in which they count; empty without a fabric."""
     has_library: bool = True
     """Whether the job has an MPI library."""
 
@@ -69,7 +71,7 @@ class Explanation:
 
     @property
     def inside(self) -> list[str]:
-        """How messages inside a node go, and by which rule if there is only one node; a line each."""
+        """Lines on how messages inside a node go and, if there is only one node, on the specs of the rule."""
         topology = parse_topology(self.call.topology)
         if topology.max_ppn < 2:
             return []
@@ -85,7 +87,7 @@ class Explanation:
 
     @property
     def between(self) -> list[str]:
-        """What carries messages between nodes, if a setting says so; a line each."""
+        """A line on what carries messages between nodes, if a setting decides it."""
         setting = os.environ.get("STRETTO_CONNECTIONS", "")
         if setting in {"", "0"} or not self.has_library or parse_topology(self.call.topology).nodes == 1:
             return []
@@ -99,7 +101,7 @@ class Explanation:
 
     @property
     def modelled(self) -> list[str]:
-        """The specs that a job tries, once it has measured such a network; the first one without MPI."""
+        """The specs that a job tries once it has measured such a network; without MPI, it uses the first."""
         if self.call.bytes == 0:
             return []
         found = find_modelled(self.call, self.model.machine, has_library=self.has_library)
@@ -114,16 +116,16 @@ class Explanation:
         mine = next((one for one in known if one.spec == spec), None)
         if mine is None:
             return f"{spec} was not measured; the best {how} is {known[0].spec}"
-        if mine is known[0]:
-            return f"no candidate is {how} to be faster"
         factor = (mine.measured or mine.predicted) / (known[0].measured or known[0].predicted)
+        if factor < _VISIBLE:
+            return f"no candidate is {how} to be faster"
         return f"{known[0].spec} is {how} to be {three_digits(factor)} times as fast as the spec in force"
 
 
 def usual_source(
     machine: str | None, fabric: str | None, environment: Mapping[str, str]
 ) -> tuple[str | None, str | None]:
-    """The machine and the fabric that count where none is named: machine.json, else what a job wrote last."""
+    """The machine and the fabric to use. If none is named: machine.json, else the fabric written last."""
     if machine is not None or fabric is not None:
         return machine, fabric
     if Path(_USUAL_MACHINE).is_file():
@@ -139,7 +141,7 @@ def usual_source(
 def explained_topology(
     topology: str | None, nodes: int | None, ppn: int | None, known: FabricFile | None, machine: str | None
 ) -> str:
-    """The topology that the options name; if they name none, that on which the network was measured."""
+    """The topology that the options name; if they name none, the one on which the network was measured."""
     measured = known.fabric.measured if known and machine is None else None
     if measured is not None and (topology, nodes, ppn) == (None, None, None):
         nodes, ppn = measured.nodes, measured.ppn
@@ -156,7 +158,7 @@ def explain_call(
 ) -> Explanation:
     """Explain a call, by what jobs have found out about a fabric if one is given.
 
-    `family`: whose table is at the default place, if no file is given.
+    `family` is the MPI family whose table is used if no file is given.
     """
     shares_memory = _shares_memory()
     if not shares_memory:
@@ -212,7 +214,7 @@ def _fabric_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def _rule_inside(collective: str, topology: _core.Topology, has_library: bool) -> list[str]:
-    """The built-in rule for one node, where its spec changes."""
+    """A line with the built-in rule's specs for one node, by message size."""
     if topology.nodes > 1:
         return []
     steps: list[tuple[int, str]] = []
@@ -249,7 +251,7 @@ def _rank(call: Call, model: Model, in_question: Sequence[str], measured: Measur
     specs = dict.fromkeys([*candidates(call.collective, call.topology), *in_question, *times])
     ranked = []
     for spec in specs:
-        # The library's own algorithms, native(NAME), have no schedule to predict.
+        # The MPI library's own algorithms, native(NAME), have no schedule to predict.
         prediction = model.predict(call, NATIVE if library_name(spec) is not None else spec)
         ranked.append(Candidate(spec, prediction.seconds, prediction.parts, times.get(spec)))
     return sorted(ranked, key=lambda one: one.measured or one.predicted)

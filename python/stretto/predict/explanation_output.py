@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto explain` prints: the candidates with their times, and what the call uses."""
+"""Prints what `stretto explain` finds: the candidates with their times, and what the call uses."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _part_column(part: str) -> Column[_Line]:
 
 
 def _alike(ranked: Sequence[Candidate], in_force: str) -> list[_Line]:
-    """The candidates, those in one line that look the same; `native` and the spec in force stay alone."""
+    """The candidates; those that look the same share a line, except `native` and the spec in force."""
     groups: dict[object, list[Candidate]] = {}
     for one in ranked:
         parts = tuple(_share(one.parts[part], one.predicted) for part in _PARTS)
@@ -107,7 +107,7 @@ def _modelled(explanation: Explanation) -> str:
 
 
 def _claims_table(claims: Sequence[Claim]) -> ResultTable[Claim]:
-    """Whose choice the call is; the first line with a spec decides."""
+    """A table of the claims on the call; the first one with a spec decides."""
     return ResultTable(
         [
             marked(lambda one: one.decides),

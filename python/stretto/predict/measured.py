@@ -32,7 +32,7 @@ class Measured:
     libraries: list[str] = field(default_factory=list)
 
     def times(self, call: Call) -> dict[str, float]:
-        """Seconds by spec of a call, also if its topology is written differently; empty if there are none."""
+        """Seconds by spec of a call, even if its topology is written differently; empty if there are none."""
         wanted = parse_topology(call.topology)
         for other, times in self.by_call.items():
             if (other.collective, other.bytes) == (call.collective, call.bytes):

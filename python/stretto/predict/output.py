@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto predict` prints and draws: predicted times, or how good the model is."""
+"""Prints and draws what `stretto predict` finds: predicted times, or how good the model is."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def print_predictions(
     if on_device:
         lines.append(
             "on device: the buffers are in device memory, and are copied segment by segment; as a whole: "
-            "all data are copied in before the collective, and out after it; by max: on device by the longer "
-            "of time and copies alone"
+            "all data are copied in before the collective, and out after it; by max: on device, as a ratio "
+            "to the longer of time and copies alone"
         )
     print_lines([*notes, *lines])
 
@@ -85,16 +85,16 @@ def _main_parts(one: Predicted) -> str:
     for part, seconds in sorted(one.parts.items(), key=lambda item: -item[1]):
         if listed > 0.95 * one.seconds or seconds <= 0:
             break
-        text.append(f"{part} {100 * seconds / one.seconds:.0f} %")
+        text.append(f"{part} {format_percent(seconds / one.seconds)}")
         listed += seconds
     return ", ".join(text)
 
 
 def rule_text(regret: RuleRegret) -> str:
-    """A line on what the built-in rule loses."""
+    """A line on how much slower the built-in rule's choices are than the best."""
     return (
-        f"built-in rule: {100 * regret.mean:.1f} % slower than the best (mean), at worst "
-        f"{100 * regret.worst:.0f} %: {regret.chosen} of {format_bytes(regret.call.bytes)}"
+        f"built-in rule: {format_percent(regret.mean, 1)} slower than the best (mean), at worst "
+        f"{format_percent(regret.worst)}: {regret.chosen} of {format_bytes(regret.call.bytes)}"
     )
 
 
@@ -140,10 +140,11 @@ def print_judgement(judgement: Judgement) -> None:
     off = worst(judgement.pairs)
     what = f"{off.spec} of {format_bytes(off.bytes)} on {off.nodes} nodes of {off.ppn}"
     times = f"{format_seconds(off.predicted)} predicted, {format_seconds(off.measured)} measured"
+    middle, good = format_percent(median_error(judgement.pairs)), format_percent(judgement.good_choices)
     lines = [
-        f"error of {len(judgement.pairs)} predictions: median {100 * median_error(judgement.pairs):.0f} %",
-        f"the worst: {100 * off.error:+.0f} %, {what} ({times})",
-        f"choices within 10 % of the best: {100 * judgement.good_choices:.0f} % of {len(judgement.choices)}",
-        f"regret of choosing by the model alone: {100 * judgement.mean_regret:.1f} % (mean)",
+        f"error of {len(judgement.pairs)} predictions: median {middle}",
+        f"the worst: {format_percent(off.error, signed=True)}, {what} ({times})",
+        f"choices within 10 % of the best: {good} of {len(judgement.choices)}",
+        f"regret of choosing by the model alone: {format_percent(judgement.mean_regret, 1)} (mean)",
     ]
     print_lines(lines, style="")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which spec a job uses at each size of a collective: `stretto explain` without a size."""
+"""Finds the spec that a job uses at each size of a collective, for `stretto explain` without a size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stretto.support.units import format_bytes, format_place
 
 FORMAT = "stretto-overview"
 _LARGEST = 30
-"""Sizes up to 1 GiB are looked at."""
+"""The largest size is 2 to this power: 1 GiB."""
 _FAMILIES = {
     "openmpi": "jobs of Open MPI",
     "mpich": "jobs of MPICH",
@@ -40,17 +40,17 @@ _SOURCES: Mapping[Source, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Neighbouring sizes whose calls use one spec by one source."""
+    """Neighbouring sizes whose calls use one spec, chosen by one source."""
 
     collective: str
     begin: int
     """The least bytes of a message."""
     end: int | None
-    """One more than the most bytes; None: there is no end."""
+    """One more than the most bytes; None if there is no end."""
     spec: str
     source: Source
     is_compared: bool
-    """A job's first calls compare the spec with the MPI default, and the fastest stays."""
+    """Whether a job's first calls compare the spec with the MPI default, and the fastest stays."""
 
     @property
     def sizes(self) -> str:
@@ -63,7 +63,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the calls of a job use."""
+    """The specs that the calls of a job use."""
 
     topology: str
     family: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in rule: what `stretto explain --rule` shows, and the row by which a call is decided."""
+"""Shows the built-in rule, for `stretto explain --rule`, and finds the row that decides a call."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def find_row(
     has_library: bool = True,
     is_reproducible: bool = False,
 ) -> str:
-    """The row by which the rule decides a call, with numbers in place of figures; or that none holds.
+    """The row by which the rule decides a call, with numbers in place of figures, or a note that none holds.
 
-    Not `has_library`: in jobs without MPI.
+    `has_library` is false in jobs without MPI.
     """
     row = _core.find_rule_row(
         call.collective, call.bytes, topology, is_reproducible, shares_memory, has_library
@@ -34,7 +34,7 @@ def find_row(
         return "no row holds"
     figures = {name: str(size_text(size)) for name, size in _core.rule_figures().items()}
     section, _, rest = row.partition(": ")
-    calls, _, rest = rest.partition(" ")  # they have names that figures have, too
+    calls, _, rest = rest.partition(" ")  # calls have names that figures have, too
     return f"{section}: {calls} " + re.sub(r"[a-z]\w*", lambda word: figures.get(word[0], word[0]), rest)
 
 
@@ -44,7 +44,7 @@ def print_rule() -> None:
 
 
 def rule_json(command: Sequence[str]) -> str:
-    """The rule for programs."""
+    """The rule as JSON."""
     figures = [{"name": name, "bytes": size} for name, size in _core.rule_figures().items()]
     return document_text(FORMAT, command, None, {"figures": figures, "rows": list(_rows())})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicted times of calls by many specs, the best of them, and what the built-in rule loses."""
+"""Predicts the times of calls by many specs, and compares the built-in rule with the best of them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def predict_on_device(
 ) -> list[Predicted]:
     """The predictions with the times of buffers in device memory; `stage(call, spec, staging)` predicts them.
 
-    `native` has none: the library gets the addresses, and what it does with them the model does not know.
+    `native` has none: the MPI library gets the addresses, and the model does not know how it uses them.
     """
     by_bytes = {call.bytes: call for call in calls}
 
@@ -90,7 +90,7 @@ def predict_on_device(
 def find_winners(predictions: Sequence[Predicted]) -> list[Predicted]:
     """The predictions of `native`, and the best at each size.
 
-    Of specs within 1 % of the best, the one that is so good at most sizes wins.
+    If several specs are within 1 % of the best, the one that is so at most sizes wins.
     """
     best = {one.bytes: one.seconds for one in sorted(predictions, key=lambda one: -one.seconds)}
     good = [one for one in predictions if one.seconds <= 1.01 * best[one.bytes]]
@@ -105,7 +105,7 @@ def find_winners(predictions: Sequence[Predicted]) -> list[Predicted]:
 
 
 def predict_by_formulas(calls: Sequence[Call], machine: Machine) -> list[Predicted]:
-    """The times of the papers' closed forms, which are for allreduce on nodes of equally many ranks."""
+    """The times of the papers' closed forms, which are for allreduce on nodes with equal numbers of ranks."""
     if calls[0].collective != "allreduce":
         raise StrettoError("--formulas: the papers have them for allreduce only")
     result = []

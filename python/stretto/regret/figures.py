@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, and the figures from it: gain over the baseline, regret against the best.
+"""The measurements, and the figures from them: gain over the baseline, regret against the best.
 
-The baseline is the MPI default, and without an MPI library the built-in rule.
+The baseline is the MPI default or, without an MPI library, the built-in rule.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from stretto.spec.native import NATIVE, SOCKETS
 from stretto.support.estimates import Estimate, speedup
 
 SLOWER = 1.03
-"""From this ratio of times on a call counts as slower, as a guideline counts as violated."""
+"""The ratio of times from which on a call counts as slower, as for violated guidelines."""
 
 
 _MPI_DEFAULT = "the MPI default"
 _RULE = "the built-in rule"
 
 EARLY = (10, 30, 100)
-"""So many first calls of a job are counted together."""
+"""The numbers of first calls of a job that are counted together."""
 LEAST_OF_EARLY = 1e-3
-"""If they take so many seconds each."""
+"""First calls are counted only if the best spec takes at least this many seconds."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Cell:
 
     bytes: int
     chosen: str
-    """What the built-in rule or, without an MPI library, the model says; the guard may have left it."""
+    """The choice of the built-in rule or, without an MPI library, of the model. The guard may leave it."""
     samples: dict[str, list[float]]
     """Seconds of a call by spec, the baseline and `auto` among them."""
     first: list[float] = field(default_factory=list)
     """Seconds of the first calls of the job by Stretto's default."""
     second: list[float] = field(default_factory=list)
-    """The same of a second job, which knows what the first one has found."""
+    """Seconds of the first calls of a second job, which knows what the first one has found."""
     rule: str = ""
-    """The spec of the built-in rule, where there is no MPI library."""
+    """The spec of the built-in rule, if there is no MPI library."""
 
     def median(self, spec: str) -> float:
         """Median seconds of a spec."""
@@ -84,9 +84,9 @@ class Cell:
         return self.median(spec) / self.median(self.best) - 1
 
     def early_regret(self, calls: int, *, second: bool = False) -> float | None:
-        """The same of all first calls of a job together, finding out included; None if it is not known.
+        """The regret of all first calls of a job together, finding out included; None if it is not known.
 
-        Calls are timed one by one, and the best one in rows, so shorter ones cannot be compared.
+        First calls are timed one by one, but the best spec in rows, so shorter calls cannot be compared.
         """
         seconds = self.second if second else self.first
         best = self.median(self.best)
@@ -112,14 +112,14 @@ class Job:
     error: str = ""
     """Why it ended early; empty if it did not."""
     seconds: float = 0.0
-    """What it took, its start included."""
+    """How long it took, its start included."""
     date: str = ""
     load: dict[str, Any] = field(default_factory=dict)
     """The load of the machine meanwhile (support.machine_load)."""
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What distinguishes it from other jobs: network, MPI library, collective."""
+        """The properties that distinguish jobs: network, MPI library, collective."""
         return self.network, self.mpi, self.collective
 
     @property
@@ -158,14 +158,14 @@ class Summary:
     """The smallest gain over the baseline."""
 
     def early_regret(self, calls: int, *, second: bool = False) -> float | None:
-        """The mean regret of so many first calls of a job, where it is known."""
+        """The mean regret of this number of first calls of a job, over the cells where it is known."""
         known = [spot.cell.early_regret(calls, second=second) for spot in self.spots]
         found = [one for one in known if one is not None]
         return statistics.mean(found) if found else None
 
     @property
     def slower(self) -> list[Spot]:
-        """Where Stretto's default is slower than the baseline (Cell.is_slower)."""
+        """The cells at which Stretto's default is slower than the baseline (Cell.is_slower)."""
         return [spot for spot in self.spots if spot.cell.is_slower]
 
 
@@ -185,13 +185,13 @@ def summarize(jobs: Iterable[Job]) -> Summary | None:
 
 
 def by_baseline(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs with an MPI library, and those without one, as far as there are any."""
+    """The jobs with an MPI library and the jobs without one, without empty lists."""
     both = ([job for job in jobs if job.has_library is has_library] for has_library in (True, False))
     return [some for some in both if some]
 
 
 def baselines(jobs: Sequence[Job]) -> str:
-    """What Stretto's default is compared with, for people."""
+    """The baseline of Stretto's default, in words."""
     match [some[0].has_library for some in by_baseline(jobs)]:
         case [True, False]:
             return f"{_MPI_DEFAULT} ({SOCKETS}: {_RULE})"

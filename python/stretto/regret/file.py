@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regret.json`: what `stretto regret` measured so far. The same command continues from it.
+"""`regret.json`: the results of `stretto regret` so far. The same command continues from it.
 
     {"format": "stretto-regret", "version": 1, "date": …, "command": […], "where": …, "machine": {…},
      "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 100, "tables": […]},
@@ -10,11 +10,12 @@
                           "best_spec": …, "gain": {…}, "regret": 0.1, "samples": {"native": […], …},
                           "first": […], "second": […]}, …]}, …]}
 
-Where there is no MPI library (`"mpi": "sockets"`), `native` is null, `rule_spec` the spec of the built-in
-rule, and all is compared with that one: its calls have summaries of their own, and `overall_without_library`.
+Without an MPI library (`"mpi": "sockets"`), `native` is null, `rule_spec` is the spec of the built-in rule,
+and everything is compared with it. Such calls have summaries of their own, and `overall_without_library`.
 
-Times are seconds of a call; `first` and `second` those of the first calls of two jobs, the second of which
-knows what the first one has found. The figures are for people. Readers compute them anew from the samples.
+Times are seconds of a call. `first` and `second` are the times of the first calls of two jobs, of which the
+second knows what the first one has found. The figures are for people. Readers compute them anew from the
+samples.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from stretto.support.parts import Bytes, Part, Seconds, validate
 FORMAT = "stretto-regret"
 
 Request = Mapping[str, Any]
-"""What all measurements depend on."""
+"""The options on which all measurements depend."""
 
 
 class _Size(Part):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI libraries that are measured: their names, with the network layer where a library has several.
+"""The MPI libraries that are measured: their names, with the network layer if a library has several.
 
-`sockets` stands among them for jobs without a library.
+The name `sockets` means jobs without a library.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _PROVIDERS = ("ucx", "ofi")
 
 @dataclass(frozen=True)
 class Library:
-    """An MPI library and, of MPICH 5, the network layer."""
+    """An MPI library and, for MPICH 5, the network layer."""
 
     flavor: Flavor | None
-    """None: no library, but sockets."""
+    """None for sockets, without a library."""
     provider: str = ""
-    """Empty: the library has no choice."""
+    """Empty if the library has no choice."""
 
     @property
     def name(self) -> str:
-        """As the option has it: `openmpi`, `mpich5:ofi`, `sockets`."""
+        """The name as the option has it: `openmpi`, `mpich5:ofi`, `sockets`."""
         return f"{self.mpi_name}:{self.provider}" if self.provider else self.mpi_name
 
     @property
@@ -37,7 +37,7 @@ class Library:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The variables that choose the network layer. In a lab, the launcher's settings do it."""
+        """The variables that choose the network layer. In a lab, the launcher's settings choose it."""
         return {"MPIR_CVAR_CH4_NETMOD": self.provider} if self.provider else {}
 
 
@@ -60,7 +60,7 @@ ALL = tuple(
 def find_libraries(text: str | None) -> list[Library]:
     """The libraries of a list with commas, each once; by default all that are installed.
 
-    Raises StrettoError if one is missing that the list names, or if there is none at all.
+    Raises StrettoError if a named library is missing, or if there is none at all.
     """
     if text is not None:
         named = [parse_library(name.strip()) for name in text.split(",")]

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 # A page of the README is 900 pixels wide: a font of 7 points is 10 pixels high there.
 _WIDTH = 9.0
 _LEAST_WIDTH = 4.6
-"""The scale and its label need it."""
+"""The scale and its label need this width."""
 _DPI = 200
 _CELL_WIDTH = 0.42
-"""At most; in a picture with many cells, they are narrower."""
+"""The largest width; in a picture with many cells, they are narrower."""
 _CELL_HEIGHT = 0.19
 _MOST_ENLARGED = 1.8
-"""Few cells are larger by this factor at most."""
+"""The largest factor by which a picture with few cells enlarges them."""
 _MOST_COLUMNS = 24
 _LINE = "#DDDDDD"
 _MARK = "v"
 _LEAST, _MOST = 0.5, 4.0
 """The gains at the ends of the colours."""
 _DARK = 0.55
-"""Text is white from this share of the way to either end on."""
+"""The share of the way to either end of the colours from which on text is white."""
 
 
-# What the names of networks mean (regret.networks), as far as there are such.
+# The meaning of the names of networks (regret.networks), for the patterns that occur.
 _KEY = (
     (r"^1x\d+$", "1x2: one node of 2 ranks"),
     (r"^\d+xunlimited", "2xunlimited: 2 nodes, no limit but the processors"),
@@ -140,7 +140,7 @@ class _Colours:
 
 
 def _titles(jobs: Sequence[Job], panels: Panels) -> Callable[[Job], str]:
-    """What gives a job the title of its panel. Gains over two baselines have no mean."""
+    """The function that gives a job the title of its panel. Gains over two baselines have no mean."""
     is_mixed = len(by_baseline(jobs)) > 1
 
     def title(job: Job) -> str:
@@ -153,7 +153,7 @@ def _titles(jobs: Sequence[Job], panels: Panels) -> Callable[[Job], str]:
 
 
 def _means(jobs: Sequence[Job], panels: Panels) -> str:
-    """What the cells are means over."""
+    """A text that says what the cells are means of."""
     libraries = list(dict.fromkeys(job.mpi for job in by_baseline(jobs)[0]))
     collectives = list(dict.fromkeys(job.collective for job in jobs))
     match panels:

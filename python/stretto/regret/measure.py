@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures one collective of one MPI library on one network, in one job.
 
-Stretto's default is measured as a program has it: the guard is on, and nothing is remembered of earlier
-jobs. At each size it is called alone, one call by one, until its duels are over. Then the best of the
-candidates are found by a few samples of each. In the end the MPI default, Stretto's default and these are
-measured in turns. A sample is the mean of a row of calls, as in `stretto tune`. A second job, which remembers
-the first, makes as many first calls. Without an MPI library, the spec of the built-in rule stands in the
-place of the MPI default, and all calls are non-blocking.
+Stretto's default is measured as programs use it: the guard is on, and nothing is remembered from earlier
+jobs. At each size it is first called alone, one call at a time, until its duels are over. Then a few samples
+of each candidate show which are the best. Finally, the MPI default, Stretto's default and these are measured
+in turns. A sample is the mean of a row of calls, as in `stretto tune`. A second job, which remembers the
+first, makes as many first calls. Without an MPI library, the spec of the built-in rule takes the place of the
+MPI default, and all calls are non-blocking.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from stretto.tune.bench import request
 from stretto.tune.findings import CallKind
 
 LEAST_WARMUP = 40
-"""Calls that a warm-up has, however long they take: a few duels of up to 12 calls each."""
+"""The least calls of a warm-up, however long they take: a few duels of up to 12 calls each."""
 LEAST_REPETITIONS = 5
-"""As in the measuring program, which ends a measurement that takes too long after so many."""
+"""The repetitions after which the measuring program ends a measurement that takes too long."""
 # Longer warm-ups end after the least number of calls.
 _WARMUP_SECONDS = 10.0
-# Shorter warm-ups go on for so long. Links pass at once what they have saved up, and the guard has to see
+# Shorter warm-ups go on for this long. Idle links first pass a burst at full speed, and the guard has to see
 # that calls take longer from then on.
 _SETTLE_SECONDS = 1.0
 _MOST_SETTLING = 2000
 _FINALISTS = 3
 _TRIALS = 3
-# One trial of a spec must do if it takes as long as this.
+# If a call takes longer than this, each spec gets one trial only.
 _LONG_SECONDS = 0.2
-# A job that is silent for so long is given up.
+# A job that is silent for this long is given up.
 _PATIENCE_SECONDS = 300.0
 
 # The guard is on, as for a program.
 AS_FOR_PROGRAMS: dict[str, str | None] = {"STRETTO_ONLINE": None}
 
 Report = Callable[[float, float], None]
-"""Is told how many steps of a job are done, of how many."""
+"""A function that gets the number of steps of a job that are done, and of all its steps."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class Plan:
     warmup: int = 100
     """Calls of Stretto's default before it is measured."""
     max_seconds: float = 900.0
-    """For all sizes of a job. Sizes that would take longer are left out."""
+    """The time for all sizes of a job. Sizes that would take longer are left out."""
     tables: Tables = field(default_factory=lambda: Tables([]))
 
 
 def measure_job(job: Job, target: Target, plan: Plan, variables: dict[str, str], report: Report) -> Job:
-    """The job with its results. If it fails, it has those before, and says why.
+    """The job with its results. If it fails, it has the results until then, and says why.
 
-    `job`: network, MPI library and collective.
+    `job` names the network, the MPI library and the collective.
     """
     begin, watch = time.monotonic(), LoadWatch()
     with tempfile.TemporaryDirectory(prefix="stretto-regret-") as folder:
@@ -108,7 +108,7 @@ def _measure(job: Job, target: Target, plan: Plan, settings: Mapping[str, str | 
                     job, cells=[replace(cell, second=second.warm_up(cell.bytes)) for cell in job.cells]
                 )
     except StrettoError as failure:
-        # The job did not start. Or it did not end, and that says less than what came before.
+        # The job did not start, or it did not end. The latter says less than an error that came before.
         job = replace(job, error=job.error or str(failure))
     return job
 
@@ -152,7 +152,7 @@ class _Measurement:
         return self._plan.max_seconds - (time.monotonic() - self._begin)
 
     def _least_seconds(self, size: int, tried: int) -> float:
-        """At least so long a size takes, judging by the one before: a call takes longer by its bytes."""
+        """The least seconds of a size, estimated from the size before: a call's time grows with its bytes."""
         if not self.cells:
             return 0.0
         last = self.cells[-1]
@@ -161,7 +161,7 @@ class _Measurement:
         return (warmup + LEAST_REPETITIONS * sum(seconds) + 2 * tried * min(seconds)) * size / last.bytes
 
     def warm_up(self, size: int) -> list[float]:
-        """Call Stretto's default until its duels are over: the seconds of each call."""
+        """Call Stretto's default until its duels are over, and return the seconds of each call."""
         begin = time.monotonic()
         least = min(LEAST_WARMUP, self._plan.warmup)
         seconds = self._ask(size, [STRETTO], least, cold=True).series[0].seconds
@@ -172,14 +172,14 @@ class _Measurement:
         return seconds
 
     def _settle(self, size: int, first: Sequence[float]) -> None:
-        """More calls of Stretto's default, until the network and the guard have settled."""
+        """Make more calls of Stretto's default, until the network and the guard have settled."""
         lacking = _SETTLE_SECONDS - sum(first)
         if lacking > 0:
             calls = min(int(lacking / statistics.median(first)), _MOST_SETTLING)
             self._ask(size, [STRETTO], max(1, calls), cold=True)
 
     def _finalists(self, size: int, tried: Sequence[str]) -> list[str]:
-        """The best of the specs, by few samples."""
+        """The best of the specs, by a few samples."""
         if len(tried) <= _FINALISTS:
             return list(tried)
         is_long = (
@@ -198,7 +198,7 @@ class _Measurement:
         *,
         cold: bool = False,
     ) -> Run:
-        """So many samples of each spec, but as few as five if they would take longer than the seconds."""
+        """Take the samples of each spec, but as few as five if they would take longer than `seconds`."""
         self._seed += 1
         words = request(self._kind, size, specs, repetitions, seconds / 3, self._seed, cold=cold)
         try:

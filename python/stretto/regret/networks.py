@@ -31,7 +31,7 @@ class Network:
     """A network, and how many ranks its nodes have."""
 
     links: Links | None
-    """The links of its lab; None: this machine, without a lab."""
+    """The links of its lab; None for this machine, without a lab."""
     ppn: int = 1
 
     @property
@@ -48,7 +48,7 @@ class Network:
 
 
 def parse_network(text: str) -> Network:
-    """The network of that name. Raises StrettoError if it is none."""
+    """The network of that name. Raises StrettoError if it names none."""
     if here := _HERE.fullmatch(text):
         return Network(None, int(here[1]))
     nodes, slash, uplinks = text.partition("/")
@@ -76,7 +76,7 @@ BUILT_IN = tuple(
         *("8x50mbit", "7x200mbit+1x50mbit", "8x200mbit/2x200mbit", "4x2x200mbit", "4x4x200mbit"),
     )
 )
-"""From one node over fast links to slow ones, uneven ones, and nodes of several ranks."""
+"""Networks from one node and fast links to slow links, uneven links, and nodes of several ranks."""
 
 
 def parse_networks(text: str) -> list[Network]:

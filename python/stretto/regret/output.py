@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto regret` prints: a bar while it measures, then a line for each network and one for all."""
+"""The output of `stretto regret`: a bar while it measures, then a line for each network and one for all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stretto.support.units import format_bytes, format_percent, format_seconds, 
 
 @contextlib.contextmanager
 def display(jobs: int) -> Iterator[JobsBar]:
-    """A bar of so many jobs, while the block runs."""
+    """A bar for this number of jobs, while the block runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Bar(*columns) as bar:
         yield JobsBar(bar, jobs)
@@ -39,17 +39,17 @@ class _Line:
     """A network, or all networks together."""
 
     network: str
-    """Empty: all networks."""
+    """Empty for all networks."""
     found: Summary
 
     def where(self, spot: Spot) -> str:
-        """The call of a spot, with the network if the line is not about one."""
+        """The call of a spot, with the network if the line is about all of them."""
         network = "" if self.network else f", {spot.job.network}"
         return f"{spot.job.collective} {format_bytes(spot.cell.bytes)}, {spot.job.mpi}{network}"
 
 
 def print_regret(jobs: Sequence[Job]) -> None:
-    """Print a table for MPI libraries, one for jobs without, and the notes below them."""
+    """Print a table for MPI libraries, one for jobs without a library, and the notes below them."""
     for some in by_baseline(jobs):
         regret_table(some).print()
     print_lines(notes(jobs))
@@ -123,7 +123,7 @@ def notes(jobs: Sequence[Job]) -> Iterator[str]:
 
 
 def remarks(jobs: Sequence[Job]) -> list[str]:
-    """What a reader must know before believing the figures."""
+    """Remarks that a reader must know before believing the figures."""
     found = [
         f"{job.title}: {'not all' if job.cells else 'nothing'} was measured: {job.error}"
         for job in failures(jobs)

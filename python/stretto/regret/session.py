@@ -27,7 +27,7 @@ class Progress(Protocol):
     """Shows how far the run has come."""
 
     def next_job(self, name: str) -> Report:
-        """Show that a job begins; what its steps are reported to."""
+        """Show that a job begins, and return the function to which its steps are reported."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Record:
 
     request: Request
     file: Path | None = None
-    """None: they are not kept."""
+    """None if they are not kept."""
     jobs: list[Job] = field(default_factory=list)
 
     def add(self, job: Job) -> None:
@@ -62,18 +62,18 @@ class Record:
             write_atomically(self.file, regret_text(self.jobs, self.request, sys.argv))
 
     def of(self, wanted: Wanted) -> list[Job]:
-        """The jobs that are asked for, as far as there are any, in the order in which they are."""
+        """The jobs so far that are asked for, in the order of `wanted`."""
         found = {job.key: job for job in self.jobs}
         return [found[job.key] for _, _, job in wanted.jobs() if job.key in found]
 
     def missing(self, wanted: Wanted) -> list[tuple[Network, Library, Job]]:
-        """The jobs that are asked for and have not come to their end."""
+        """The jobs that are asked for and have not been completed."""
         ended = {job.key for job in self.jobs if not job.error}
         return [(network, library, job) for network, library, job in wanted.jobs() if job.key not in ended]
 
 
 def open_record(file: Path | None, request: Request, *, resume: bool) -> Record:
-    """The record of a file that may exist. Raises StrettoError if it was measured in another way."""
+    """The record of a file that may exist. Raises StrettoError if it was measured for another request."""
     if file is None or not resume or not file.is_file() or not file.stat().st_size:
         return Record(request, file)
     before, jobs = read_jobs(file)
@@ -100,7 +100,7 @@ def measure_all(record: Record, wanted: Wanted, plan: Plan, progress: Progress) 
 
 @contextlib.contextmanager
 def _place(network: Network) -> Iterator[Callable[[Library], Target]]:
-    """Make the network for the length of the block, which gets what finds a library's target there."""
+    """Make the network for the length of the block, which gets a function that finds a library's target."""
     if network.links is None:
         yield lambda library: find_target(Place([], library.mpi_name, ranks=network.ppn), may_lack_mpi=True)
         return

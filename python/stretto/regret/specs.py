@@ -13,13 +13,13 @@ from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.tune.candidates import Candidates
 
-# The registry says what is good for short and what for long messages. In between, both are tried.
+# The registry says which recipes are good for short and which for long messages. In between, both are tried.
 _SHORT_BELOW = 1 << 20
 _LONG_FROM = 32 << 10
 
 
 def rule_spec(call: str, ppn: Sequence[int], size: int, *, has_library: bool) -> str:
-    """What the built-in rule says; `call` as in the C interface: iallreduce."""
+    """The choice of the built-in rule; `call` is named as in the C interface: iallreduce."""
     return _core.choose(call, size, parse_topology(topology_text(ppn)), has_library=has_library)
 
 
@@ -42,7 +42,7 @@ def candidates(collective: str, ppn: Sequence[int], size: int, rule: str) -> lis
 
 
 def topology_text(ppn: Sequence[int]) -> str:
-    """The topology of nodes with so many ranks each."""
+    """The topology of nodes with these numbers of ranks."""
     return f"ppn={'+'.join(map(str, ppn))}"
 
 
@@ -54,9 +54,9 @@ class Tables:
         self._tables = [_core.read_table(json.dumps(read_table(file))) for file in files]
 
     def specs(self, library: str, call: str, ppn: Sequence[int], size: int) -> list[str]:
-        """What the tables of this library (MPI_Get_library_version) choose, where it is a spec of Stretto.
+        """The specs of Stretto that the tables of this library (MPI_Get_library_version) choose.
 
-        `call` as in the C interface: iallreduce.
+        `call` is named as in the C interface: iallreduce.
         """
         found = []
         for table in self._tables:

@@ -21,7 +21,7 @@ class Comparison:
     spec: str
     measured: Images
     replayed: float | None
-    """None: the simulation does not know this spec."""
+    """None if the simulation does not support this spec."""
 
     @property
     def error(self) -> float | None:

@@ -25,14 +25,14 @@ from stretto.support.units import format_bytes
 _STEPS_OF_OCTAVE = 4
 _SHORTEST = 16
 _ALL_MESSAGES = 8 << 30
-"""The most message bytes of all ranks together, of which a library's algorithms make copies."""
+"""The most message bytes of all ranks together; a library's algorithms make copies of them."""
 _FEW_RANKS = 32
 """The most ranks for which a simulation takes little time."""
 _GUESSED_RATE = 1e9
 
 
 class CallSource(StrEnum):
-    """What times calls."""
+    """The source of the times of calls."""
 
     SMPI = "smpi"
     MODEL = "model"
@@ -70,7 +70,7 @@ class Site:
 class Durations:
     """Times of one spec at one site.
 
-    A size that is not known yet is guessed, and wanted until settle().
+    The time of a size that is not known yet is guessed, and the size is wanted until settle().
     """
 
     site: Site

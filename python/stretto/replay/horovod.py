@@ -21,7 +21,7 @@ _STATUS_BITS = 3
 _WORD_BITS = 64
 _WORD_BYTES = 8
 _UNIT = 64
-"""Horovod rounds its buffer up to a multiple of so many bytes."""
+"""Horovod rounds its buffer up to a multiple of this many bytes per worker of a node."""
 _ROUNDING = 1e-12
 
 
@@ -131,7 +131,7 @@ class Training:
         self._costs = costs
         self._buffer = settings.buffer(ppn)
         self._rest = 0.0
-        """What is left of the cycle in which the last step ended."""
+        """The rest of the cycle in which the last step ended."""
 
     def step(self, slowness: float = 1.0) -> Step:
         """Play the next step; the slowest worker computes `slowness` times as long as usual."""

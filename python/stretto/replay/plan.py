@@ -44,14 +44,14 @@ class Cluster:
     calls: CallSource
 
     def site(self, nodes: int | None) -> Site:
-        """The cluster with so many nodes; None: as many as are usual for the platform."""
+        """The cluster with this number of nodes; None for the number that is usual for the platform."""
         found, count = find_platform(self.platform, self.machine, nodes, self.ppn)
         return Site(found, count, self.ppn, self.selector, self.calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to play, as the options of `stretto replay` say it."""
+    """The trainings to play, as the options of `stretto replay` describe them."""
 
     source: str
     cluster: Cluster
@@ -147,7 +147,9 @@ def parse_nodes(text: str) -> list[int]:
         first, dots, last = (one.strip() for one in part.partition(".."))
         ends = [first, last] if dots else [first]
         if not all(one.isdecimal() and int(one) > 0 for one in ends) or int(ends[-1]) < int(first):
-            raise StrettoError(f"--scaling {text}: expected numbers of nodes, as 2,4,9 or 2..256 (doubling)")
+            raise StrettoError(
+                f"--scaling {text}: expected numbers of nodes, such as 2,4,9 or 2..256 (doubling)"
+            )
         count = int(first)
         while count <= int(ends[-1]):
             counts.add(count)

@@ -26,7 +26,7 @@ PAPERS_SETTINGS = Settings(fusion=64 << 20, cycle=5e-3)
 PAPERS_IMAGES = {"alexnet": 330.0, "resnet50": 27.0, "resnet110": 196.0, "vgg11": 58.0}
 """Images per second of 8 nodes of ALTEC by the MPI default, 64 images per worker.
 
-Table 3 of the CNN-training paper, AUTO there.
+They are in Table 3 of the CNN-training paper, as AUTO.
 """
 PAPERS_BATCH, PAPERS_NODES = 64, 8
 _ENOUGH = 1e-5
@@ -105,7 +105,7 @@ def _load_network(name: str, batch: int, speed: str | None, platform: str) -> So
     if speed is None:
         if platform != "altec":
             raise StrettoError(
-                f"{name} on {platform}: say how fast a worker computes, as --compute-speed 300gflops or "
+                f"{name} on {platform}: give the speed of a worker, such as --compute-speed 300gflops or "
                 "41images/s"
             )
         with progress_bar("calibrating") as progress:
@@ -130,14 +130,14 @@ def _parse_speed(text: str) -> tuple[float, str]:
     match = _SPEED.fullmatch(text)
     if match is None or float(match[1]) <= 0:
         raise StrettoError(
-            f"--compute-speed {text}: expected images or operations per second of a worker, as 41images/s or "
-            "300gflops, or a multiple of a profile's speed, as 2x"
+            f"--compute-speed {text}: expected images or operations per second of a worker, such as "
+            "41images/s or 300gflops, or a multiple of a profile's speed, such as 2x"
         )
     return float(match[1]), match[2].lower()
 
 
 def calibrate(names: Sequence[str], progress: Progress | None = None) -> dict[str, float]:
-    """Images per second that a worker of ALTEC computes, if the MPI default's replay is to give Table 3.
+    """Images per second that a worker of ALTEC must compute for the MPI default's replay to give Table 3.
 
     The time that communication adds to a step hardly depends on the compute time. So it is subtracted from
     the wanted length of a step, again and again, until the replay gives that length.

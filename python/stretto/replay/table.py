@@ -93,7 +93,10 @@ def _comparison_table(comparison: Sequence[Comparison]) -> ResultTable[Compariso
             Column("spec", lambda one: one.spec, left=True, is_key=True),
             Column("measured, images/s", lambda one: three_digits(one.measured.median)),
             Column("replayed", replayed),
-            Column("error", lambda one: f"{100 * one.error:+.1f} %" if one.error is not None else ""),
+            Column(
+                "error",
+                lambda one: format_percent(one.error, 1, signed=True) if one.error is not None else "",
+            ),
         ],
         comparison,
     )
@@ -131,7 +134,7 @@ def _notes(plan: Plan, outcomes: Sequence[Outcome], comparison: Sequence[Compari
         )
     error = median_error(comparison) if comparison else None
     if error is not None:
-        lines.append(f"median error {100 * error:.1f} %")
+        lines.append(f"median error {format_percent(error, 1)}")
     return lines
 
 
@@ -150,8 +153,8 @@ def _sweep_notes(outcomes: Sequence[Outcome], settings: Settings) -> list[str]:
     over_alone = best.images_per_second / alone.images_per_second - 1
     return [
         (
-            f"best: {found}: {100 * over_native:.2f} % more images/s than the MPI default with "
-            f"{format_bytes(settings.fusion)}, {100 * over_alone:.2f} % more than "
+            f"best: {found}: {format_percent(over_native, 2)} more images/s than the MPI default with "
+            f"{format_bytes(settings.fusion)}, {format_percent(over_alone, 2)} more than "
             f"{label_of(alone.setup.spec)} with that buffer"
         )
     ]

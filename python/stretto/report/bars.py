@@ -53,7 +53,7 @@ def unique(names: Sequence[str]) -> list[str]:
 
 
 def bars_chart(identity: str, found: Bars, caption: str, warnings: Sequence[str] = ()) -> Chart:
-    """The bars as a chart of the page."""
+    """Returns the bars as a chart of the page."""
     factor, time = seconds_axis("", found.longest)
     data: list[dict[str, Any]] = [
         {

@@ -46,7 +46,7 @@ def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
 
 
 def size_class(call: Call) -> str:
-    """The sizes of a call, as `64 KiB to below 128 KiB`."""
+    """Returns the sizes of a call, as `64 KiB to below 128 KiB`."""
     return f"{format_bytes(call.bytes_from)} to below {format_bytes(call.bytes_below)}"
 
 
@@ -64,18 +64,18 @@ def categories(run: StatisticsFile) -> list[tuple[str, int]]:
 
 
 def category_text(category: tuple[str, int]) -> str:
-    """A collective and size class as text: `allreduce, from 64 KiB`."""
+    """Returns a collective and size class as text: `allreduce, from 64 KiB`."""
     return f"{category[0]}, from {format_bytes(category[1])}"
 
 
 def spec_colours(specs: Sequence[str]) -> dict[str, str]:
-    """Colours by spec; `native` is grey."""
+    """Returns colours by spec; `native` is grey."""
     others = [spec for spec in specs if spec != "native"]
     return {"native": NATIVE_COLOUR} | {spec: COLOURS[i % len(COLOURS)] for i, spec in enumerate(others)}
 
 
 def time_bars(name: str, run: StatisticsFile) -> Bars:
-    """A bar for each collective and size class, divided by spec."""
+    """Returns a bar for each collective and size class, divided by spec."""
     total = sum(call.seconds for call in run.calls) or 1.0
     specs = by_spec(run)
     palette = spec_colours(list(specs))
@@ -96,7 +96,7 @@ def time_bars(name: str, run: StatisticsFile) -> Bars:
 
 
 def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
-    """A bar for each collective and size class, divided by spec."""
+    """Returns a chart with a bar for each collective and size class, divided by spec."""
     where = format_place(run.ranks, run.nodes)
     caption = (
         f"{name}: {where}, {library_name(run.library)}. Time that rank {run.measured_on_rank} spent in "
@@ -106,7 +106,7 @@ def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
 
 
 def calls_table(identity: str, run: StatisticsFile) -> Table:
-    """A row for each collective, size class and spec."""
+    """Returns a table with a row for each collective, size class and spec."""
     total = sum(call.seconds for call in run.calls) or 1.0
     rows = [
         [

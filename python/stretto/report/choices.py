@@ -47,7 +47,7 @@ class Choices:
         return f"above {format_bytes(start - 1)}" if start in self.beyond else format_bytes(start)
 
     def range_text(self, column: int) -> str:
-        """The sizes of a column."""
+        """Returns the sizes of a column."""
         begin = self.size_text(column)
         if column + 1 == len(self.starts):
             return begin if self.starts[column] in self.beyond else f"{begin} and more"
@@ -57,20 +57,20 @@ class Choices:
 
 
 def algorithm_of(row: TableRow) -> str:
-    """The algorithm without parameters, as `smp(ring)`; for `native`, the name of the library's algorithm."""
+    """Returns the algorithm without parameters, as `smp(ring)`; for `native`, the library's algorithm."""
     name = without_parameters(row.spec)
     return f"native: {row.library}" if name == "native" and row.library else name
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as text: `8 nodes, ppn 2`."""
+    """Returns a shape as text: `8 nodes, ppn 2`."""
     ragged = f"{shape.min_ppn} to " if shape.min_ppn not in (None, shape.ppn) else ""
     modelled = " (modelled)" if shape.modelled else ""
     return f"{format_nodes(shape.nodes)}, ppn {ragged}{shape.ppn}{modelled}"
 
 
 def choices(table: TableFile) -> list[Choices]:
-    """The choices for each call in the table."""
+    """Returns the choices for each call in the table."""
     calls = dict.fromkeys(call for shape in table.shapes for call in shape.calls)
     return [_choices_of(call, [one for one in table.shapes if one.calls.get(call)]) for call in calls]
 
@@ -91,7 +91,7 @@ def _row_at(rows: Sequence[TableRow], size: int) -> TableRow:
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
-    """Colours by algorithm; `native` is grey."""
+    """Returns colours by algorithm; `native` is grey."""
     fixed = {"native": NATIVE_COLOUR, _UNMEASURED.spec: UNMEASURED_COLOUR}
     others = [name for name in algorithms if name not in fixed]
     return fixed | {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(others)}
@@ -120,7 +120,7 @@ def sections(tables: Sequence[TableFile]) -> list[Section]:
 
 
 def choice_chart(identity: str, table: TableFile, one: Choices) -> Chart:
-    """A heat map, with a colour for each algorithm."""
+    """Returns a heat map, with a colour for each algorithm."""
     algorithms = one.algorithms
     palette = colours(algorithms)
     count = len(algorithms)

@@ -10,7 +10,7 @@ from stretto.support.errors import StrettoError
 
 
 def page_sections(found: Inputs) -> list[Section]:
-    """The sections for which there are inputs."""
+    """Returns the sections for which there are inputs."""
     return [
         *study.sections(found.studies),
         *choices.sections(found.tables),
@@ -24,7 +24,7 @@ def page_sections(found: Inputs) -> list[Section]:
 
 
 def page_text(found: Inputs) -> str:
-    """The HTML page. Raises StrettoError if there is nothing to show."""
+    """Returns the HTML page. Raises StrettoError if there is nothing to show."""
     sections = page_sections(found)
     if not sections:
         raise StrettoError(f"{', '.join(found.files)}: nothing to show: there is no result in it")

@@ -20,7 +20,7 @@ from stretto.support.units import format_bytes, format_percent, format_seconds
 
 
 def gains_table(identity: str, runs: Sequence[StudyRun]) -> Table:
-    """A row for each size of each run."""
+    """Returns a table with a row for each size of each run."""
     columns = [
         Column("size", number=True),
         Column(NATIVE_LABEL, number=True),
@@ -72,7 +72,7 @@ def _gain(row: Row | None) -> Cell:
 
 
 def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:
-    """A row for each size and choice, with the time and rank of each library."""
+    """Returns a table with a row for each size and choice, with the time and rank of each library."""
     rows = []
     for size in sorted({one.bytes for run in runs for one in run.sizes}):
         figures = [next((one for one in run.sizes if one.bytes == size), None) for run in runs]

@@ -60,7 +60,7 @@ def sections(found: Sequence[Guidelines]) -> list[Section]:
 
 
 def ratio_chart(identity: str, library: LibraryChecks) -> Chart:
-    """A heat map of guidelines by size, for the library and for Stretto side by side."""
+    """Returns a heat map of guidelines by size, for the library and for Stretto side by side."""
     sizes = [format_bytes(size) for size in sizes_of(library.checks)]
     guidelines = list(dict.fromkeys(one.guideline for one in library.checks))
     names = [chart_text(one.text) for one in guidelines]
@@ -121,7 +121,7 @@ def _hover(one: Check) -> str:
 
 
 def violations_table(identity: str, libraries: Sequence[LibraryChecks]) -> Table:
-    """A row for each violated guideline."""
+    """Returns a table with a row for each violated guideline."""
     rows = [
         [
             Cell(name),

@@ -74,7 +74,7 @@ class Protocol(Part):
     synchronous: bool = False
 
     def seconds(self, size: int) -> float:
-        """Seconds of a message of this size."""
+        """Returns the seconds of a message of this size."""
         return self.latency + size / self.bandwidth
 
 
@@ -109,7 +109,7 @@ class MachineFile(Part):
     notes: _Notes = Field(default_factory=_Notes)
 
     def seconds(self, level: Literal["socket", "node", "network"], size: int) -> float:
-        """Seconds of a message according to the fit."""
+        """Returns the seconds of a message according to the fit."""
         protocols = [one for one in self.levels[level] if one.bytes <= size]
         return (protocols or self.levels[level])[-1 if protocols else 0].seconds(size)
 
@@ -215,7 +215,7 @@ def _read_into(inputs: Inputs, file: Path) -> None:
         inputs.left_out.append(f"{file} is of a job without Stretto ({content['unserved']})")
         return
     elif isinstance(kind, str) and re.fullmatch(r"stretto-[a-z-]{1,40}", kind):
-        inputs.left_out.append(f"{file} is of the kind {kind}, of which a report shows nothing")
+        inputs.left_out.append(f"{file} is of the kind {kind}, which a report does not show")
         return
     else:
         raise StrettoError(f"{file}: {_EXPECTED}")
@@ -240,7 +240,7 @@ def _read_table(content: dict[str, Any], file: Path) -> TableFile:
 
 
 def _read_points(machine: MachineFile) -> list[Point]:
-    """The measured messages.
+    """Returns the measured messages.
 
     The measured messages are in the notes, which may hold anything. Entries of another form are skipped.
     """

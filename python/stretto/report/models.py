@@ -53,7 +53,7 @@ def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
 
 
 def prediction_chart(identity: str, one: Predictions) -> Chart:
-    """A point for each prediction, with a colour for each collective and spec."""
+    """Returns a chart with a point for each prediction, and a colour for each collective and spec."""
     names = list(dict.fromkeys(f"{point.collective} {point.spec}" for point in one.predictions))
     data: list[dict[str, Any]] = []
     for index, name in enumerate(names):
@@ -123,7 +123,7 @@ def _signed(error: float) -> str:
 
 
 def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
-    """A row for each prediction."""
+    """Returns a table with a row for each prediction."""
     rows = [
         [
             Cell(one.collective),
@@ -168,7 +168,7 @@ def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[S
 
 
 def fitted_sizes(machine: MachineFile, level: str, points: Sequence[Point]) -> list[int]:
-    """The sizes at which a fit is drawn: a fine grid, and both sides of each change of protocol."""
+    """Returns the sizes at which a fit is drawn: a fine grid, and both sides of each change of protocol."""
     largest = max([point.bytes for point in points] or [64 << 20])
     starts = [one.bytes for one in machine.levels[level] if 0 < one.bytes <= largest]  # type: ignore[index]
     grid = [round(2 ** (step / 4)) for step in range(4 * 40) if 2 ** (step / 4) <= largest]
@@ -176,7 +176,7 @@ def fitted_sizes(machine: MachineFile, level: str, points: Sequence[Point]) -> l
 
 
 def machine_chart(identity: str, machine: MachineFile, points: Sequence[Point]) -> Chart:
-    """A line for each level, with its measured points."""
+    """Returns a chart with a line for each level, with its measured points."""
     data: list[dict[str, Any]] = []
     for level in machine.levels:
         of_level = [point for point in points if point.level == level]
@@ -233,7 +233,7 @@ def machine_chart(identity: str, machine: MachineFile, points: Sequence[Point]) 
 
 
 def machine_table(identity: str, machine: MachineFile) -> Table:
-    """A row for each protocol of each level."""
+    """Returns a table with a row for each protocol of each level."""
     rows = [
         [
             Cell(LEVELS[level]),

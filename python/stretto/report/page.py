@@ -104,7 +104,7 @@ class Table:
 
 
 def without_empty_columns(table: Table) -> Table:
-    """The table without columns that are empty in every row."""
+    """Returns the table without columns that are empty in every row."""
     kept = [
         index
         for index in range(len(table.columns))
@@ -140,28 +140,28 @@ class Section:
 
 
 def number(value: float, text: str, detail: str = "", mark: str = "number") -> Cell:
-    """A cell that is sorted by its value."""
+    """Returns a cell that is sorted by its value."""
     return Cell(text, value, detail, mark)
 
 
 def estimated(estimate: Estimate, mark: str = "number") -> Cell:
-    """A cell with a median, and its interval in small type."""
+    """Returns a cell with a median, and its interval in small type."""
     median, _, interval = estimate.text().partition(" ")
     return number(estimate.median, median, interval, mark)
 
 
 def breakable(text: str) -> Markup:
-    """The text, which a browser may break after a colon, a comma or a parenthesis, and at spaces."""
+    """Returns text that a browser may break after a colon, a comma or a parenthesis, and at spaces."""
     return Markup(re.sub(r"(?<=[:,(])(?=\S)", "<wbr>", str(escape(text))))
 
 
 def chart_text(text: str) -> str:
-    """Text for a chart, escaped, since Plotly reads tags."""
+    """Returns text for a chart, escaped, since Plotly reads tags."""
     return html.escape(text, quote=False)
 
 
 def layout(**more: Any) -> dict[str, Any]:
-    """The layout that all charts share; `more` replaces whole parts of it."""
+    """Returns the layout that all charts share; `more` replaces whole parts of it."""
     common: dict[str, Any] = {
         "font": {"family": _FONT, "size": 13, "color": "#1c2430"},
         "paper_bgcolor": "#ffffff",
@@ -174,7 +174,7 @@ def layout(**more: Any) -> dict[str, Any]:
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
-    """An axis with light lines."""
+    """Returns an axis with light lines."""
     common: dict[str, Any] = {
         "title": {"text": chart_text(title), "standoff": 12},
         "gridcolor": "#e6eaee",
@@ -199,7 +199,7 @@ def seconds_axis(title: str, longest: float) -> tuple[float, dict[str, Any]]:
 def log_axis(
     title: str, values: Iterable[float], text: Callable[[float], str] = "{:.6g}".format
 ) -> dict[str, Any]:
-    """A logarithmic axis with plain numbers at round values, however wide the range is."""
+    """Returns a logarithmic axis with plain numbers at round values, however wide the range is."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
     steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 12 * low else (1, 2, 5) if high < 1000 * low else (1,)
@@ -209,7 +209,7 @@ def log_axis(
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Sequence[str]) -> str:
-    """The HTML of the page."""
+    """Returns the HTML of the page."""
     for section in sections:
         section.items = [
             without_empty_columns(item) if isinstance(item, Table) else item for item in section.items

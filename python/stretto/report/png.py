@@ -73,7 +73,7 @@ def _empty(width: float, height: float, title: str) -> tuple[Figure, Axes]:
 
 
 def choice_figure(table: TableFile, one: Choices) -> Figure:
-    """A map of choices by size and nodes, with a colour for each algorithm."""
+    """Returns a map of choices by size and nodes, with a colour for each algorithm."""
     from matplotlib.colors import ListedColormap  # noqa: PLC0415  loaded with the rest
     from matplotlib.patches import Patch  # noqa: PLC0415  the same
 
@@ -125,7 +125,7 @@ def prediction_figure(found: Predictions) -> Figure:
 
 
 def guidelines_figure(library: LibraryChecks) -> Figure:
-    """Maps of guidelines by size, for the library and for Stretto."""
+    """Returns maps of guidelines by size, for the library and for Stretto."""
     guidelines = list(dict.fromkeys(one.guideline for one in library.checks))
     sizes = sizes_of(library.checks)
     figure = new_figure(4.6 + 1.1 * len(sizes), 1.4 + 0.26 * len(guidelines))

@@ -105,7 +105,7 @@ def _time(seconds: float) -> Cell:
 
 
 def calls_table(identity: str, profile: Profile) -> Table:
-    """A row for each kind of calls."""
+    """Returns a table with a row for each kind of calls."""
     rows = [
         [
             Cell(one.collective if one.form == BLOCKING else f"{one.collective}, {one.form}"),
@@ -193,7 +193,7 @@ def gradients_chart(identity: str, name: str, training: Training) -> Chart:
 
 
 def gradients_table(identity: str, training: Training) -> Table:
-    """A row for each gradient."""
+    """Returns a table with a row for each gradient."""
     rows = [
         [Cell(one.name), number(one.bytes, format_bytes(one.bytes)), _time(one.ready)]
         for one in sorted(training.gradients, key=lambda one: one.ready)

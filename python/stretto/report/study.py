@@ -117,7 +117,7 @@ def warnings(run: StudyRun) -> list[str]:
 
 
 def where_text(study: Study, run: StudyRun) -> str:
-    """The machine and date of a measurement."""
+    """Returns the machine and date of a measurement."""
     machine = run.machine
     cpu = f", {machine.get('cores', '?')} cores of {machine['cpu']}" if "cpu" in machine else ""
     date = f", {run.date[:10]}" if run.date else ""
@@ -138,7 +138,7 @@ def size_axis(sizes: Iterable[int], title: str) -> dict[str, Any]:
 
 
 def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
-    """A line for each spec; BEST is broad and pale, the bound is dashed."""
+    """Returns a chart with a line for each spec; BEST is broad and pale, the bound is dashed."""
     # The last line is drawn on top.
     others = [kind for kind in Kind if kind not in (Kind.NATIVE, Kind.STRETTO)]
     lines = [best_curve(run), *curves(run, others), *curves(run, (Kind.NATIVE, Kind.STRETTO))]
@@ -158,7 +158,7 @@ def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
 
 
 def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
-    """A chart of the MPI default, BEST and Stretto for each library."""
+    """Returns a chart of the MPI default, BEST and Stretto for each library."""
     first = runs[0]
     data = []
     for curve in library_curves(runs):
@@ -181,7 +181,7 @@ def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
 
 
 def trace(curve: Curve) -> dict[str, Any]:
-    """A line of a chart, with hover texts."""
+    """Returns a line of a chart, with hover texts."""
     style = curve.style
     is_band = curve.kind is None and style.width > 4
     rank, group, title = _GROUPS[curve.kind]
@@ -228,7 +228,7 @@ def _hover(curve: Curve, row: Row) -> str:
 
 
 def bound_trace(run: StudyRun) -> list[dict[str, Any]]:
-    """A dashed line at the sizes for which the bound is stated; empty if there are none."""
+    """Returns a dashed line at the sizes for which the bound is stated; empty if there are none."""
     stated = bound_line(run.bound, [size.bytes for size in run.sizes]) if run.bound else []
     if not run.bound or not stated:
         return []

@@ -69,7 +69,7 @@ def _time(microseconds: float) -> Cell:
 
 
 def slow_bars(name: str, summary: TraceSummary) -> Bars:
-    """A bar for each of the slowest collectives: waiting and work."""
+    """Returns a bar for each of the slowest collectives: waiting and work."""
     slow = summary.slowest
     bars = unique([f"{one.collective}, {format_bytes(one.bytes)}, call {one.sequence}" for one in slow])
     texts = [
@@ -90,7 +90,7 @@ def slow_bars(name: str, summary: TraceSummary) -> Bars:
 
 
 def rank_bars(name: str, summary: TraceSummary) -> Bars:
-    """A bar for each rank: the time in collectives."""
+    """Returns a bar for each rank: the time in collectives."""
     ranks = summary.totals.by_rank
     waiting, rest = [], []
     for one in ranks:
@@ -106,7 +106,7 @@ def rank_bars(name: str, summary: TraceSummary) -> Bars:
 
 
 def slow_table(identity: str, slow: Sequence[SlowCollective]) -> Table:
-    """A row for each of the slowest collectives."""
+    """Returns a table with a row for each of the slowest collectives."""
     rows = [
         [
             Cell(one.collective if one.form == BLOCKING else f"{one.collective}, {one.form}"),
@@ -140,7 +140,7 @@ def slow_table(identity: str, slow: Sequence[SlowCollective]) -> Table:
 
 
 def late_table(identity: str, name: str, summary: TraceSummary) -> Table:
-    """A row for each late rank."""
+    """Returns a table with a row for each late rank."""
     columns = [
         Column("rank", number=True),
         Column("came last", number=True),

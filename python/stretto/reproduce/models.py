@@ -8,6 +8,7 @@ from collections import defaultdict
 from stretto.plots.panels import Axis, Panel, Scale
 from stretto.reproduce.figure import Bench, Figure, Result, judged
 from stretto.simulate.model_comparison import TOLERATED, all_cases, compare, unexplained
+from stretto.support.units import format_percent
 
 _QUICK_RANKS = (7, 8)
 _SHARE = Axis("calls (%)", Scale.LINEAR)
@@ -40,7 +41,7 @@ def side_by_side(bench: Bench) -> Result:
         [
             judged(
                 "the schedule walker and SMPI differ by at most 20 %, or the reason is known",
-                f"{len(rows)} calls, {100 * near:.0f} % of them within 5 %; {len(over)} over 20 %, "
+                f"{len(rows)} calls, {format_percent(near)} of them within 5 %; {len(over)} over 20 %, "
                 f"{len(unexplained(rows))} of them without a reason",
                 not unexplained(rows),
             )

@@ -11,11 +11,11 @@ _HEAD = """# The papers' figures, reproduced
 
 `stretto reproduce --all --page docs/reproduction.md` writes this page and draws each figure into
 `results/reproduction/`. Nothing here is measured: collectives are [simulated](simulation.md) by
-SimGrid's SMPI, or [modelled](models.md), on the papers' clusters. A figure that does not come out
-is a finding, and is listed as one.
+SimGrid's SMPI, or [modelled](models.md), on the papers' clusters. If a figure differs from the
+paper's, the page lists the difference as a finding.
 
-Labels are the papers'. The papers call the MPI library's own choice AUTO; elsewhere Stretto calls
-it the *MPI default*.
+The labels are those of the papers. They call the MPI library's own choice AUTO; elsewhere Stretto
+calls it the *MPI default*.
 
 | label | meaning |
 | --- | --- |

@@ -28,7 +28,7 @@ from stretto.reproduce.libraries import OF_LIBRARY
 from stretto.reproduce.lines import RNG, RSA, range_text
 from stretto.simulate.platforms import load_platform
 from stretto.spec.networks import NETWORKS, histogram, message_sizes
-from stretto.support.units import format_seconds
+from stretto.support.units import format_percent, format_seconds
 
 _NAMES = tuple(PAPERS_IMAGES)
 _TICKS = {float(place): NETWORKS[name]().name for place, name in enumerate(_NAMES)}
@@ -81,7 +81,7 @@ _SITES: dict[tuple[int, str], Site] = {}
 
 
 def _percent(gain: float) -> str:
-    return f"{100 * gain:+.1f} %"
+    return format_percent(gain, 1, signed=True)
 
 
 def fig8(bench: Bench) -> Result:

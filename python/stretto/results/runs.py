@@ -27,7 +27,7 @@ class EndedError(StrettoError):
 
 
 FORMAT = "stretto-bench"
-"""Of the file that keeps a run."""
+"""The format of the file that keeps a run."""
 BLOCKING = "blocking"
 NON_BLOCKING = "non-blocking"
 _PERCENT = 100
@@ -79,15 +79,15 @@ class Run:
     type: str = ""
     series: list[Series] = field(default_factory=list)
     progress_thread: bool = False
-    """STRETTO_PROGRESS_THREAD=1 was set where rank 0 ran."""
+    """Whether STRETTO_PROGRESS_THREAD=1 was set where rank 0 ran."""
     test_every: float = 0.0
-    """Seconds of computation between two MPI_Test; 0: none."""
+    """Seconds of computation between two calls of MPI_Test; 0 if there are none."""
     skipped: list[int] = field(default_factory=list)
-    """Message sizes that were left out, since the budget was spent."""
+    """Message sizes that were left out, because the time was spent."""
     virtual: bool = False
     """Whether it was simulated: each call was made once, in virtual time."""
     skew: float | None = None
-    """The part of the message that the block of rank 0 held; None: equal blocks."""
+    """The part of the message that the block of rank 0 held; None for equal blocks."""
 
     @property
     def overlaps(self) -> bool:
@@ -96,7 +96,7 @@ class Run:
 
     @property
     def has_no_bound(self) -> bool:
-        """Whether what the links must carry is not known: blocks are unequal, or there is no message."""
+        """Whether the links' least load is unknown: blocks are unequal, or there is no message."""
         return self.skew is not None or not self.collective.has_message
 
     @property
@@ -153,7 +153,7 @@ class Row:
     bandwidth: Estimate
     """Algorithm bandwidth: message bytes per second."""
     bus_bandwidth: float | None
-    """Bytes that each rank sends in a second, at least, as nccl-tests have it; None if that is not known."""
+    """The least bytes per second that each rank sends, as in nccl-tests; None if they are not known."""
     native: Series | None
     """The MPI default's series that it is compared to."""
     speedup: Estimate | None
@@ -168,7 +168,7 @@ def read_events(
 ) -> Run:
     """The run that the measuring program reports. Raises RefusedError or EndedError.
 
-    A run that is given is filled as results come in, and holds them however the reading ends.
+    `into` is filled as results come in, and holds them however the reading ends.
     """
     run = Run() if into is None else into
     for line in lines:
@@ -254,7 +254,7 @@ def describe_machine() -> dict[str, Any]:
                 break
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError):
-        pass  # not Linux: the rest is worth having
+        pass  # not Linux: the rest is still useful
     return {
         "cpu": model,
         "cores": len(os.sched_getaffinity(0)),

@@ -77,7 +77,7 @@ def pattern_text(algorithm: _core.Algorithm) -> str:
 
 
 def usual_text(algorithm: _core.Algorithm) -> str:
-    """The defaults of R and of the parts in pattern_text: `4`, `ring`."""
+    """Returns the defaults of R and of the parts in pattern_text: `4`, `ring`."""
     radix = [str(algorithm.usual_radix)] if algorithm.usual_radix else []
     return ", ".join([usual for _, usual in algorithm.parts] + radix)
 
@@ -106,7 +106,7 @@ def order_text(algorithm: _core.Algorithm) -> str:
 
 
 def multiple(times: float) -> str:
-    """The traffic of a message of n bytes, as `1.75n`."""
+    """Returns the traffic of a message of n bytes, as `1.75n`."""
     text = three_digits(times)
     text = text.rstrip("0").rstrip(".") if "." in text else text
     # Traffic that rounds to 0 keeps its digits.

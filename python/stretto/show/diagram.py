@@ -59,7 +59,7 @@ def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order
         title += f", {'keeps' if report.keeps_order else 'does not keep'} rank order"
     caption = _caption(report, timeline)
     if why_unsupported := _core.why_unsupported(recipe.collective, recipe.text, topology, root):
-        caption += f"\nof no use here: {why_unsupported}"
+        caption += f"\nnot useful here: {why_unsupported}"
     return Diagram(recipe, root, report, timeline, title, caption)
 
 

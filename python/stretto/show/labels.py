@@ -24,7 +24,7 @@ def sent_name(timeline: Timeline, message: Message) -> str:
 
 
 def operands(message: Message) -> str:
-    """The operands of a reduction, in order."""
+    """Returns the operands of a reduction, in order."""
     return "recv+own" if message.arrives_left else "own+recv"
 
 

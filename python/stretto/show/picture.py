@@ -164,7 +164,7 @@ class _Picture:
 
 
 def _colour(timeline: Timeline, blocks: Blocks, weight: float = 1.0) -> tuple[float, float, float]:
-    """The colour of blocks; a small weight makes it pale."""
+    """Returns the colour of blocks; a small weight makes it pale."""
     if timeline.blocks == 1:
         colour = (0.10, 0.33, 0.70)
     else:

@@ -63,14 +63,14 @@ class _Task:
 
 
 def roots_of(collective: str, ranks: int) -> list[int]:
-    """The roots to prove: every rank if there are few, else the first two, the middle and the last."""
+    """Returns the roots to prove: all ranks if they are few, else the first two, the middle and the last."""
     if not _core.has_root(collective):
         return [0]
     return list(range(ranks)) if ranks <= _FEW_RANKS else sorted({0, 1, ranks // 2, ranks - 1})
 
 
 def recipes_to_prove(names: Sequence[str], collective: str | None) -> list[Recipe]:
-    """The recipes with these names; all recipes if there are no names."""
+    """Returns the recipes with these names; all recipes if there are no names."""
     recipes = [one for name in names for one in find_recipes(name, collective)] or all_recipes(collective)
     return list(dict.fromkeys(recipes))
 

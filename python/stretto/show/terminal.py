@@ -67,7 +67,7 @@ def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
 
 
 def text_legend(timeline: Timeline, rank_order: bool) -> str:
-    """A legend for the cells of draw_text."""
+    """Returns a legend for the cells of draw_text."""
     reduces = "←1 +b5 also reduces it into its own"
     if rank_order:
         reduces = "←1 b5=recv+own reduces, with the received block on the left; b5=own+recv: on the right"
@@ -89,7 +89,7 @@ def _stands_out(timeline: Timeline, message: Message) -> bool:
 
 
 def _first_of_nodes(timeline: Timeline) -> set[int]:
-    """The lowest rank of each node."""
+    """Returns the lowest rank of each node."""
     return {timeline.node_of.index(node) for node in set(timeline.node_of)}
 
 

@@ -77,7 +77,7 @@ class Blocks:
 
     @classmethod
     def of(cls, piece: SliceLike) -> Blocks:
-        """The blocks of a slice."""
+        """Returns the blocks of a slice."""
         return cls(piece.buffer, piece.first, piece.count, piece.run, piece.step)
 
     @property
@@ -277,7 +277,7 @@ def _blocks(piece: SliceLike | None) -> Blocks:
 
 
 def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> tuple[list[_Match], list[_End]]:
-    """Pairs every send with its receive. Returns the pairs, and the actions without a partner.
+    """Pair every send with its receive. Returns the pairs, and the actions without a partner.
 
     The n-th message from one rank to another goes into the n-th receive there from it.
     """

@@ -20,14 +20,14 @@ class Fabric(ABC):
 
     @abstractmethod
     def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """Returns a number of nodes, at least as many as asked for, and attributes of SimGrid's <cluster>."""
+        """Returns a number of nodes, at least `nodes`, and the attributes of SimGrid's <cluster>."""
 
     def link_bandwidth(self, node_bandwidth: float) -> float:
-        """Bandwidth of a link in each direction, in bytes per second."""
+        """Returns the bandwidth of a link in each direction, in bytes per second."""
         return node_bandwidth
 
     def limiter(self, node_bandwidth: float) -> float | None:
-        """Returns the limit of a node's traffic in both directions together, if its links could carry more."""
+        """Returns the limit of a node's traffic in both directions together, if links could carry more."""
         del node_bandwidth
         return None
 

@@ -193,7 +193,7 @@ KNOWN = (
 
 
 def example_case(known: Known) -> Case:
-    """A call that shows the difference."""
+    """Returns a call that shows the difference."""
     nodes, ppn, size = known.example
     machine = "altec" if ppn == 1 else "bluewaters"
     return Case(machine, known.collective, known.spec, nodes, ppn, (size,))

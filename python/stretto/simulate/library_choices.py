@@ -100,7 +100,7 @@ def _algorithm(shape: _Shape, nbytes: int) -> str:
 
 @functools.cache
 def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
-    """The algorithms, and the bytes from which each is used."""
+    """Returns the algorithms, and the bytes from which each is used."""
     library, collective = shape.library, shape.collective
     if (library, collective) == ("mpich", "allgather"):
         text = "rdb 512KiB:ring" if shape.is_power_of_two else "bruck 128KiB:ring"
@@ -274,7 +274,7 @@ def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
 
 
 def _steps(shape: _Shape, algorithm: str, nbytes: int) -> tuple[Step, ...]:
-    """Returns the steps of a two-level allreduce: reduce (or allreduce) in the nodes, among them, broadcast."""
+    """Returns the steps of a two-level allreduce: a reduction inside nodes, one among them, a broadcast."""
     if (shape.collective, algorithm) != ("allreduce", "mvapich2_two_level") or shape.ppn == 1:
         return ()
     among = Step(True, "allreduce", "recursive_doubling")

@@ -3,8 +3,8 @@
 
 Each line has a library, a collective, the least ranks per node, and the least ranks. Then come the
 algorithms, each after the number of bytes from which on it is used. The selectors were called with 2 to 512
-ranks and all powers of two up to 1 GiB, with a user-defined operation (MPI_Op_create). SMPI's algorithms were
-replaced by functions that record their name. The algorithm of MVAPICH2's broadcast among the nodes was
+ranks and all powers of two up to 1 GiB, with a user-defined operation (MPI_Op_create). SMPI's algorithms
+were replaced by functions that record their name. The algorithm of MVAPICH2's broadcast among the nodes was
 identified by its time.
 `leaders/X` is X among the leaders of the nodes. `mvapich2` is MVAPICH2's choice. Bytes are the bytes of the
 whole message; in alltoall, gather and scatter, and in the allgather of MVAPICH2 and Intel MPI, they are the

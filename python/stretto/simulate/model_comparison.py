@@ -53,7 +53,7 @@ class Summary:
 
 
 def unexplained(rows: Iterable[Row]) -> list[Row]:
-    """Rows in which the walker exceeds the tolerance for no known reason."""
+    """Returns rows in which the walker exceeds the tolerance for no known reason."""
     return [
         row for row in rows if _is_over(row.walker_off) and not any(known.explains(row) for known in KNOWN)
     ]
@@ -117,7 +117,7 @@ def compare(cases: Sequence[Case], progress: Progress | None = None) -> list[Row
 
 
 def summarize(rows: Iterable[Row]) -> list[Summary]:
-    """A summary for each algorithm on each machine, in the order of the rows."""
+    """Returns a summary for each algorithm on each machine, in the order of the rows."""
     grouped: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         grouped.setdefault((row.case.machine, row.case.collective, row.case.spec), []).append(row)

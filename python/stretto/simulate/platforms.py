@@ -50,7 +50,7 @@ _KNOWN = {
 
 
 def platform_names() -> list[str]:
-    """Names of the built-in platforms."""
+    """Returns the names of the built-in platforms."""
     return list(_KNOWN)
 
 
@@ -85,7 +85,7 @@ def load_platform(name: str, nodes: int | None = None, *, with_engine: bool = Fa
 
 
 def platform_of_machine(machine: Machine, nodes: int, ppn: int) -> Platform:
-    """A platform with a machine's figures, measured by `stretto calibrate` or written by hand."""
+    """Returns a platform with a machine's figures, measured by `stretto calibrate` or written by hand."""
     return build_platform(machine, nodes, Wiring(FatTree(64), ppn, hop=0.0, with_engine=True))
 
 
@@ -114,7 +114,7 @@ class Wiring:
 
 
 def build_platform(machine: Machine, nodes: int, wiring: Wiring) -> Platform:
-    """The platform of a cluster of equal nodes."""
+    """Returns the platform of a cluster of equal nodes."""
     count, shape = wiring.fabric.shape(nodes)
     description = f"{machine.description}; {wiring.fabric.description}"
     properties = "".join(
@@ -141,7 +141,7 @@ def build_platform(machine: Machine, nodes: int, wiring: Wiring) -> Platform:
 
 
 def synchronous_from(machine: Machine) -> int:
-    """The rendezvous threshold of all levels: larger messages start when their receive is posted."""
+    """Returns the rendezvous threshold of all levels. Messages from this size on wait for their receive."""
     return min(
         (one.begin for one in machine.protocols("network") if one.synchronous), default=_SYNCHRONOUS_FROM
     )

@@ -193,12 +193,12 @@ class _Turns:
 
 
 def _memory() -> int:
-    """Bytes that all simulations together may use."""
+    """Returns the bytes that all simulations together may use."""
     return int(free_memory() * _SHARE_OF_MEMORY)
 
 
 def free_memory() -> int:
-    """Bytes of free memory on this machine."""
+    """Returns the bytes of free memory on this machine."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -209,7 +209,7 @@ def free_memory() -> int:
 
 @cache
 def _program() -> tuple[Path, str]:
-    """The measuring program, and a hash of it and of SimGrid's library."""
+    """Returns the measuring program, and a hash of it and of SimGrid's library."""
     program = paths.simulate_program()
     library = subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
     simgrid = [line.split()[2] for line in library.splitlines() if "libsimgrid" in line and "=> /" in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the measuring program without MPI: its ranks meet by a store, and talk over sockets."""
+"""Starts the measuring program without MPI: its ranks meet at a store, and communicate over sockets."""
 
 __all__ = [
     "commands",

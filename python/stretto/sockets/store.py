@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 
 VARIABLE = "STRETTO_STORE"
-"""Names the rank's end of the connection, an open file."""
+"""The variable that names the rank's end of the connection, an open file."""
 
 
 def serve(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users name: collectives, specs, topologies, and the networks to train."""
+"""The things that users name: collectives, specs, topologies, and the networks to train."""
 
 __all__ = [
     "architectures",

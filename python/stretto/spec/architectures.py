@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The networks whose training the papers measure, as data (pipelined paper, Table 2).
 
-An architecture is walked by what needs it, as a schedule is: its gradients and its arithmetic are counted
-(stretto.spec.networks), and Keras and PyTorch models are built of it (stretto.workers). So a network is
-written down once. It needs no package beside Python: workers run in the framework's interpreter.
+Code that needs an architecture walks it, as it would a schedule: it counts gradients and arithmetic
+(stretto.spec.networks), or builds a Keras or PyTorch model (stretto.workers). So a network is written down
+once. This module needs no package besides Python, since workers run in the framework's interpreter.
 """
 
 from __future__ import annotations
@@ -156,10 +156,9 @@ def vgg11() -> Architecture:
 
 
 def resnet50() -> Architecture:
-    """ResNet50 of Keras: bottlenecks with biases, of which 53,120 parameters are moving statistics.
+    """ResNet50 of Keras: bottlenecks with biases. 53,120 of its parameters are moving statistics.
 
-    Its strides are those of the second convolution of a block, by which the floating-point operations are
-    those of the paper.
+    The second convolution of a block has the stride, as the paper's floating-point operations require.
     """
     layers: list[Layer] = [
         Convolution("conv1", 7, 64, stride=2, padding=3, normalized=True),
@@ -183,8 +182,8 @@ def resnet110() -> Architecture:
     """ResNet110 for CIFAR-10: three stages of 18 blocks.
 
     The papers do not print its layers. These have the parameters, the layers (393, counted as Keras does) and
-    the floating-point operations that Table 2 has: the first block of every stage has a projection with a
-    normalization, the first stage's, too, and a normalized dense layer of 64 comes before that of 10 classes.
+    the floating-point operations that Table 2 has: the first block of every stage, even of the first, has a
+    projection with a normalization, and a normalized dense layer of 64 comes before that of 10 classes.
     """
     layers: list[Layer] = [_normalized("conv1", 3, 16)]
     for stage, width in enumerate((16, 32, 64), 2):
@@ -216,4 +215,4 @@ ARCHITECTURES: dict[str, Callable[[], Architecture]] = {
     "resnet110": resnet110,
     "vgg11": vgg11,
 }
-"""The functions that make them, by name."""
+"""The functions that make architectures, by name."""

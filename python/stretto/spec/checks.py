@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks specs that options name. Without the compiled module the library checks them on rank 0."""
+"""Checks specs that options name. Without the compiled module, Stretto's library checks them on rank 0."""
 
 from __future__ import annotations
 

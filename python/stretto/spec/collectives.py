@@ -21,7 +21,7 @@ class _Load:
     formula: Callable[[list[int]], str]
     """The factor of the bound beside the link's payload, as text."""
     least_shaped_bytes: int
-    """The smallest message of a bound, since a token bucket lets the first 256 KiB pass unlimited."""
+    """The smallest message that has a bound, since a token bucket lets the first 256 KiB pass unlimited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Collective:
         return self.message != ""
 
     def bus_factor(self, ranks: int) -> float:
-        """The least part of a message that a rank sends: nccl-tests' bus by algorithm bandwidth."""
+        """The least part of a message that a rank sends: bus by algorithm bandwidth in nccl-tests."""
         if self.name == "allreduce":
             return 2 * (ranks - 1) / ranks
         return 1.0 if self.load is _MESSAGE else (ranks - 1) / ranks
@@ -93,13 +93,13 @@ _REDUCE_AND_SPREAD = _Load(
 )
 # A whole message enters or leaves each node.
 _MESSAGE = _Load(lambda _: 1.0, lambda ppn: f", {len(ppn)} nodes", 8 << 20)
-# The blocks of all other nodes enter or leave each.
+# The blocks of all other nodes enter or leave each node.
 _OTHER_NODES = _Load(_other_nodes_part, _other_nodes_formula, 8 << 20)
-# The blocks of all other nodes enter or leave the root's, which may be the largest.
+# The blocks of all other nodes enter or leave the root's node, which may be the largest.
 _ROOT_NODE = _Load(_root_node_part, _root_node_formula, 8 << 20)
-# What each rank of a node has for each rank of the others leaves it.
+# The blocks that each rank of a node has for each rank of other nodes leave it.
 _PAIRS = _Load(_pairs_part, _pairs_formula, 8 << 20)
-# Nothing of any length.
+# There is no message.
 _NOTHING = _Load(lambda _: 0.0, lambda _: "", 0)
 
 COLLECTIVES = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tables and charts name specs, and what kinds of specs there are."""
+"""The names of specs in tables and charts, and the kinds of specs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kind_of(spec: str) -> Kind:
 
 
 def label_of(spec: str) -> str:
-    """The name in charts and tables: the papers' NBL and NBLxK for non-blocking calls, mostly the spec."""
+    """The name in charts and tables: the papers' NBL and NBLxK for non-blocking calls, else the spec."""
     if spec == NATIVE:
         return NATIVE_LABEL
     if spec == STRETTO:

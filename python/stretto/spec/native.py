@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Specs of the MPI library: `native` is the MPI default, `native(ring)` its own algorithm of that name.
 
-Only the measuring program takes the second. A tuning table has `native` instead, with the name beside it.
+Only the measuring program accepts the second. A tuning table has `native` instead, with the name beside it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 NATIVE = "native"
 
 SOCKETS = "sockets"
-"""Where options and tables name an MPI library: jobs without MPI, which have no `native`."""
+"""The name of jobs without MPI where options and tables name an MPI library. They have no `native`."""
 
 # MPICH's algorithms that need parameters, which control variables do not give; and its algorithms for
-# operations that do not commute, which end the job if the operation does.
+# operations that do not commute, which end the job if the operation commutes.
 _NOT_BY_NAME = re.compile(
     r"(tsp_)?(k_|recexch|recursive_multiplying|(pipelined_)?tree).*|.*noncommutative|nb"
 )

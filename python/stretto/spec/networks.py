@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gradients of the networks whose training the papers simulate: tensors and their sizes.
 
-Counted layer by layer, so that its total is a check (pipelined paper, Table 2).
+They are counted layer by layer, so that their total is a check (pipelined paper, Table 2).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _build(architecture: Callable[[], Architecture]) -> Network:
 NETWORKS: dict[str, Callable[[], Network]] = {
     name: partial(_build, build) for name, build in ARCHITECTURES.items()
 }
-"""The functions that make them, by name."""
+"""The functions that make networks, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def histogram(sizes: Iterable[int]) -> list[Bin]:
 def gradients(network: Network) -> list[tuple[Tensor, float]]:
     """The gradients in the order in which they are ready, each with the part of the arithmetic done by then.
 
-    The forward pass is a third of it (pipelined paper, 7.1); the backward pass, in the reverse order, gives
+    The forward pass is a third of all (pipelined paper, 7.1); the backward pass, in the reverse order, gives
     each layer twice the operations that it has forward.
     """
     total = 3 * network.operations

@@ -82,7 +82,7 @@ def find_recipes(name: str, collective: str | None = None) -> list[Recipe]:
         samples = [text for text in _core.sample_recipes(one) if algorithm_of(text) == name]
         try:
             found += [Recipe(one, text) for text in samples] or [read_recipe(one, name)]
-        except StrettoError as this:  # the parts of smp(ring) are other ones in another collective
+        except StrettoError as this:  # the parts of smp(ring) differ between collectives
             error = error or this
     if error is not None and not found:
         raise error
@@ -104,7 +104,7 @@ def read_recipe(collective: str, text: str) -> Recipe:
     if spec.algorithm == "native":
         raise StrettoError("native is the MPI default: Stretto has no schedule for it")
     if str(spec) != spec.recipe:
-        raise StrettoError(f"{text}: every segment has the schedule of {spec.recipe}; give that")
+        raise StrettoError(f"{text}: all segments have the same schedule; give {spec.recipe}")
     return Recipe(collective, spec.recipe)
 
 

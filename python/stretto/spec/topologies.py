@@ -45,7 +45,7 @@ def read_topology_text(option: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def parse_topology(text: str) -> Topology:
-    """The topology that a text describes. The last ones are kept: one of a million ranks takes a while."""
+    """The topology that a text describes. The last few are cached, since a million ranks take a while."""
     try:
         return Topology(text)
     except ValueError as error:

@@ -2,8 +2,8 @@
 """Computes a study's figures: the MPI default, BEST and Stretto at each size, and the gains.
 
 BEST is the fastest candidate at each size (Castelló et al. 2023, section 4, where AUTO is the MPI default).
-Gains are the medians of ratios that were taken in pairs within one run, and by these a candidate is the
-fastest: what disturbs the MPI default and a candidate alike does not count.
+Gains are the medians of ratios that were taken in pairs within one run. The candidate with the largest gain
+counts as the fastest, so disturbances that slow the MPI default and a candidate alike do not count.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from stretto.spec.labels import Kind, kind_of
 from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate
 
-# The sizes over which the gain is averaged, in bytes: those of distributed training.
+# The sizes over which the gain is averaged, in bytes: the usual sizes in distributed training.
 MIDDLE = (256 << 10, 16 << 20)
-# Where ranks have equal blocks, messages are cut to whole ones: a little less is still that size.
+# If ranks have equal blocks, messages are cut to whole blocks. A little less still counts as the size.
 _CUT = 0.99
 
 
@@ -45,14 +45,17 @@ class SizeFigures:
 
 
 def gain_of(row: Row) -> Estimate:
-    """How many times as fast as the MPI default, paired by repetition."""
+    """Returns how many times as fast as the MPI default the row is, paired by repetition."""
     if row.speedup is None:
         raise ValueError(f"{row.series.spec}: the MPI default was not measured beside it")
     return row.speedup
 
 
 def plain(rows: Iterable[Row]) -> list[Row]:
-    """The rows to compare: blocking calls of the collective itself, out of place, beside the MPI default."""
+    """Returns the rows to compare.
+
+    They are blocking calls of the collective itself, out of place, measured beside the MPI default.
+    """
     return [
         row
         for row in rows
@@ -64,7 +67,7 @@ def plain(rows: Iterable[Row]) -> list[Row]:
 
 
 def by_size(rows: Iterable[Row]) -> list[SizeFigures]:
-    """The figures of each size, in ascending order."""
+    """Returns the figures of each size, in ascending order."""
     sizes: dict[int, list[Row]] = {}
     for row in plain(rows):
         sizes.setdefault(row.series.bytes, []).append(row)
@@ -92,7 +95,7 @@ def _fastest(rows: Iterable[Row], kind: Kind) -> Row | None:
 
 
 def _is_native_again(row: Row) -> bool:
-    """Whether Stretto chose the MPI default: the same call, so that a difference is noise."""
+    """Whether Stretto chose the MPI default. Then both make the same call, and a difference is noise."""
     return row.series.spec != NATIVE and row.series.chosen == NATIVE
 
 
@@ -102,7 +105,7 @@ def _median_gain(row: Row) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Geometric means of the gains over the MPI default at the sizes of MIDDLE; None where there are none."""
+    """Geometric means of the gains over the MPI default at the sizes of MIDDLE; None if there are none."""
 
     best: float | None
     stretto: float | None
@@ -111,7 +114,7 @@ class Means:
 
 
 def mean_gains(figures: Sequence[SizeFigures]) -> Means:
-    """The mean gains over the sizes of MIDDLE."""
+    """Returns the mean gains over the sizes of MIDDLE."""
     middle = [one for one in figures if one.in_middle]
     return Means(
         _mean(one.best for one in middle),
@@ -134,13 +137,13 @@ class Place:
     rank: int
     """1 is the fastest."""
     ratio: float
-    """Its time relative to the fastest library's."""
+    """The library's time relative to the fastest library's."""
 
 
 def ranking(rows: Sequence[Row | None]) -> list[Place | None]:
-    """The places of several libraries at one size, in the order in which they are given.
+    """Returns the places of several libraries at one size, in the order in which they are given.
 
-    They ran one after the other, not in turns, so that a small difference says nothing.
+    The libraries ran one after the other, not in turns, so small differences between them mean nothing.
     """
     times = sorted(row.seconds.median for row in rows if row is not None)
     return [

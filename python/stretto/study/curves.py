@@ -32,7 +32,7 @@ class Style:
     dash: str
     """solid, dash, dot or dashdot."""
     marker: int
-    """Number of the marker, from 0; it differs between lines of one kind."""
+    """The number of the marker, from 0. Lines of one kind have different markers."""
     width: float
 
 
@@ -48,7 +48,7 @@ class Curve:
 
 
 def curves(run: StudyRun, kinds: Iterable[Kind]) -> list[Curve]:
-    """A line for each candidate of these kinds, the MPI default first."""
+    """Returns a line for each candidate of these kinds, the MPI default first."""
     wanted = list(kinds)
     lines: dict[str, list[Row]] = {}
     for row in plain(run.rows):
@@ -66,7 +66,7 @@ def curves(run: StudyRun, kinds: Iterable[Kind]) -> list[Curve]:
 
 
 def best_curve(run: StudyRun, label: str = "BEST") -> Curve:
-    """The line of the fastest candidates, drawn broad and pale so that other lines show through."""
+    """Returns the line of the fastest candidates, drawn broad and pale so that other lines show through."""
     return Curve(label, None, [one.best for one in run.sizes], Style(BEST_COLOUR, "solid", 0, 8.0))
 
 
@@ -81,7 +81,7 @@ _LIBRARY_COLOURS = ("#0072B2", "#D55E00", "#117733", "#CC79A7", "#B8860B")
 
 
 def library_curves(runs: Sequence[StudyRun]) -> list[Curve]:
-    """The MPI default, BEST and Stretto of each library, a colour each."""
+    """Returns lines of the MPI default, BEST and Stretto for each library, one colour per library."""
     result = []
     for number, run in enumerate(runs):
         colour = _LIBRARY_COLOURS[number % len(_LIBRARY_COLOURS)]

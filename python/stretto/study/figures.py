@@ -27,7 +27,7 @@ _WIDTH = 8.2
 
 
 def write_figures(runs: Sequence[StudyRun], folder: Path) -> list[Path]:
-    """Write all figures of a study; the paths of the files."""
+    """Write all figures of a study. Returns the paths of the files."""
     files = []
     for name, figure in figures(runs):
         file = folder / f"{name}.png"
@@ -37,7 +37,7 @@ def write_figures(runs: Sequence[StudyRun], folder: Path) -> list[Path]:
 
 
 def figures(runs: Sequence[StudyRun]) -> Iterator[tuple[str, Figure]]:
-    """Yields names without extension, and figures, one at a time as each needs much memory."""
+    """Yields figures with their names without extension, one at a time, as each needs much memory."""
     shown = [run for run in runs if run.sizes]
     for run in shown:
         name = f"{run.run.collective.name}-{file_name(run.name)}"
@@ -56,7 +56,7 @@ def figures(runs: Sequence[StudyRun]) -> Iterator[tuple[str, Figure]]:
 
 
 def file_name(name: str) -> str:
-    """A library's name as part of a file name: `open-mpi-4.1.4`."""
+    """Returns a library's name as part of a file name: `open-mpi-4.1.4`."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 

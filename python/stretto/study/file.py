@@ -9,7 +9,7 @@
      "summary": [{"mpi": …, "collective": …, "sizes": [{"bytes": …, "auto": …, "best": …, …}, …],
                   "mean_gains": {…}}, …]}
 
-The summary is for people. Readers compute all figures anew from the samples.
+The summary is for people. Programs that read the file compute all figures anew from the samples.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class StudyRun:
     run: Run
     bound: LinkBound | None
     incomplete: str = ""
-    """Why it ended early; empty if it is complete."""
+    """The reason why the run ended early; empty if it is complete."""
     machine: dict[str, Any] = field(default_factory=dict)
     """The machine where it was measured (results.runs.describe_machine)."""
     date: str = ""
@@ -60,12 +60,12 @@ class StudyRun:
 
     @property
     def place(self) -> str:
-        """`8 ranks on 8 nodes`."""
+        """The ranks and nodes as text: `8 ranks on 8 nodes`."""
         return format_place(self.run.ranks, self.run.nodes)
 
     @property
     def title(self) -> str:
-        """What was measured, on which library, where."""
+        """A title with what was measured, on which library, and where."""
         return f"{self.run.collective.function} of {self.run.type}, {self.name}, {self.place}"
 
 
@@ -76,13 +76,13 @@ class Study:
     where: str
     runs: list[StudyRun] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """Names of the MPI libraries that could not be measured, and why."""
+    """The names of MPI libraries that could not be measured, with the reasons."""
     date: str = ""
     stretto: str = ""
 
     @property
     def failures(self) -> list[str]:
-        """What could not be measured, or only in part."""
+        """A line for each library that could not be measured, or only in part."""
         incomplete = [f"{run.name}: {run.incomplete}" for run in self.runs if run.incomplete]
         return [*(f"{mpi}: {error}" for mpi, error in self.failed), *incomplete]
 
@@ -137,7 +137,7 @@ def _size_json(one: SizeFigures) -> dict[str, Any]:
 
 
 def study_text(study: Study, command: list[str]) -> str:
-    """The content of study.json."""
+    """Returns the content of study.json."""
     content = {
         "stretto": next((one.run.stretto for one in study.runs), ""),
         "failed": [{"mpi": mpi, "error": error} for mpi, error in study.failed],
@@ -159,7 +159,7 @@ def study_text(study: Study, command: list[str]) -> str:
 
 
 def parse_study(content: dict[str, Any], file: Path) -> Study:
-    """The study in the JSON object of a file."""
+    """Returns the study in the JSON object of a file."""
     found = validate(_File, content, file)
     return Study(
         found.where,
@@ -171,6 +171,6 @@ def parse_study(content: dict[str, Any], file: Path) -> Study:
 
 
 def parse_bench(content: dict[str, Any], file: Path) -> Study:
-    """The run of a `stretto bench` file as a study."""
+    """Returns a study with the run of a `stretto bench` file."""
     run = validate(_Run, content, file).study_run()
     return Study(f"{file.name}, by stretto bench", [run], [], run.date, run.run.stretto)

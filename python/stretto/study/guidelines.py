@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Self-consistent MPI performance guidelines, which any MPI library should keep on any machine.
 
-A guideline `left ≤ right` says that a call should not take longer than other calls that can replace it: if
-it does, users would gain by replacing it, which the library should do itself. From Träff, Gropp, Thakur:
-Self-consistent MPI performance guidelines, IEEE TPDS 21(5), 2010; the list of pairs as in Hunold,
-Carpen-Amarie: Tuning MPI collectives by verifying performance guidelines, 2018, without those whose left side
-is a collective that Stretto does not handle.
+A guideline `left ≤ right` says that a call should not take longer than other calls that can replace it. If
+it does take longer, users would gain by replacing it, and the library should do so itself. The idea is from
+Träff, Gropp, Thakur: Self-consistent MPI performance guidelines, IEEE TPDS 21(5), 2010. The list of pairs
+is that of Hunold, Carpen-Amarie: Tuning MPI collectives by verifying performance guidelines, 2018, without
+pairs whose left side is a collective that Stretto does not handle.
 
-Both sides are measured in turns within one run. Copies between the calls of a right side, and the memory that
-they need, are not counted.
+The two sides are measured in turns within one run. Copies between the calls of a right side, and the memory
+that they need, are not counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TOLERANCE = 1.03
 class Guideline:
     """The rule that `left` takes no longer than `right`, for the same total size n.
 
-    `reduce+bcast` is one call after the other, `allreduce/2` a call of n/2.
+    `reduce+bcast` is one call after the other. `allreduce/2` is a call of n/2.
     """
 
     collective: str
@@ -42,12 +42,12 @@ class Guideline:
 
     @property
     def mockups(self) -> list[str]:
-        """Its sides other than the collective itself."""
+        """The sides of the guideline other than the collective itself."""
         return [side for side in (self.left, self.right) if side != self.collective]
 
 
 def _read_side(side: str, whole: str) -> str:
-    """A side for people: `reduce + bcast`; `whole` follows calls of the whole message."""
+    """Returns a side for people: `reduce + bcast`. `whole` is appended to calls of the whole message."""
     parts = side.split("+")
     names = [
         name + (f"(n/{divisor})" if divisor else whole)
@@ -79,11 +79,11 @@ _STANDING_IN = {
 STUDIED = tuple(_STANDING_IN)
 """The collectives whose messages have a size."""
 USUAL = ("allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather")
-"""The collectives whose guidelines are checked if none is named."""
+"""The collectives whose guidelines are checked if the user names none."""
 
 
 def guidelines(collective: str) -> list[Guideline]:
-    """The guidelines of a collective: replacements, monotony, and that splitting is no gain."""
+    """Returns a collective's guidelines: replacements, monotony, and that splitting does not gain time."""
     half = f"{collective}/2"
     return [
         *(Guideline(collective, collective, right) for right in _STANDING_IN[collective]),
@@ -93,7 +93,7 @@ def guidelines(collective: str) -> list[Guideline]:
 
 
 def mockups(collective: str) -> list[str]:
-    """The calls to measure beside the collective, without repetitions."""
+    """Returns the calls to measure beside the collective, without repetitions."""
     return list(dict.fromkeys(side for one in guidelines(collective) for side in one.mockups))
 
 
@@ -141,10 +141,10 @@ def check(run: Run) -> list[Check]:
 
 
 def violations(checks: Iterable[Check], spec: str) -> list[Check]:
-    """The checks that a spec violates."""
+    """Returns the checks whose guideline is violated by a spec."""
     return [one for one in checks if one.spec == spec and one.violated]
 
 
 def sizes_of(checks: Sequence[Check]) -> list[int]:
-    """The measured sizes in ascending order."""
+    """Returns the measured sizes in ascending order."""
     return sorted({one.bytes for one in checks})

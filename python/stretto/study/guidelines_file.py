@@ -33,7 +33,7 @@ GUIDELINES_FILE = "guidelines.json"
 
 @dataclass(slots=True)
 class LibraryChecks:
-    """The checks of one MPI library, by MPI default and with Stretto."""
+    """The checks of one MPI library, for the MPI default and with Stretto."""
 
     library: str
     ranks: int
@@ -44,7 +44,7 @@ class LibraryChecks:
 
     @property
     def title(self) -> str:
-        """The MPI library with its version, and where it ran."""
+        """The MPI library with its version, and the ranks and nodes on which it ran."""
         return f"{library_name(self.library)}, {format_place(self.ranks, self.nodes)}"
 
 
@@ -126,7 +126,7 @@ def _check_json(one: Check) -> dict[str, Any]:
 
 
 def guidelines_text(found: Guidelines, command: list[str]) -> str:
-    """The content of guidelines.json."""
+    """Returns the content of guidelines.json."""
     libraries = [
         {
             "mpi": one.library,
@@ -142,7 +142,7 @@ def guidelines_text(found: Guidelines, command: list[str]) -> str:
 
 
 def parse_guidelines(content: dict[str, Any], file: Path) -> Guidelines:
-    """The checks in the JSON object of a file. Ratios are computed anew from the samples."""
+    """Returns the checks in the JSON object of a file. Ratios are computed anew from the samples."""
     found = validate(_File, content, file)
     return Guidelines(
         found.where,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of `stretto study --guidelines`: guidelines by size, for MPI default and for Stretto."""
+"""Tables of `stretto study --guidelines`: guidelines by size, for the MPI default and for Stretto."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = {NATIVE: "the library", STRETTO: "Stretto"}
 
 
 def tables(library: LibraryChecks) -> Iterator[ResultTable[Guideline]]:
-    """Yields a table for MPI default, and one for Stretto."""
+    """Yields a table for the MPI default, and a table for Stretto."""
     for spec, name in _NAMES.items():
         checks = [one for one in library.checks if one.spec == spec]
         if checks:

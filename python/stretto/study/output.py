@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto study` prints: a bar while it measures, then tables and notes."""
+"""The output of `stretto study`: a bar while it measures, then tables and notes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from stretto.support.console import Bar, JobsBar, print_lines
 
 
 class _TimeLeft(ProgressColumn):
-    """The budget that is left: an upper bound of the time that the study still takes."""
+    """The budget that is left, which is an upper bound of the time that the study still takes."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock
 
     def render(self, task: Task) -> Text:
-        """`at most 1:05 left`, by the clock of the whole study."""
+        """Returns a text such as `at most 1:05 left`, by the clock of the whole study."""
         del task
         minutes, seconds = divmod(round(max(0.0, self._clock.left)), 60)
         return Text(f"at most {minutes}:{seconds:02d} left")
@@ -32,14 +32,14 @@ class _TimeLeft(ProgressColumn):
 
 @contextlib.contextmanager
 def display(clock: Clock, jobs: int) -> Iterator[JobsBar]:
-    """A bar with the time left, while the block runs."""
+    """Shows a bar with the time left, while the block runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _TimeLeft(clock))
     with Bar(*columns) as bar:
         yield JobsBar(bar, jobs)
 
 
 def print_study(found: Study) -> None:
-    """Print the gains of each library, and the libraries ranked if there are several."""
+    """Print the gains of each library, and the ranks of the libraries if there are several."""
     for run in found.runs:
         if run.sizes:
             table.gains_table(run).print()
@@ -49,7 +49,7 @@ def print_study(found: Study) -> None:
 
 
 def print_guidelines(found: Guidelines, failures: Iterable[str]) -> None:
-    """Print the guidelines of each library, and what could not be measured."""
+    """Print the guidelines of each library, and the failures."""
     for library in found.libraries:
         for one in guidelines_table.tables(library):
             one.print()

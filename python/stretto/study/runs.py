@@ -21,13 +21,13 @@ from stretto.tune.bench import request
 from stretto.tune.findings import CallKind
 from stretto.tune.launches import variable_of
 
-# With less time than this the ranks are not started.
+# With less time than this, ranks are not started.
 _LEAST_SECONDS = 1.0
-# A job that is silent for so long is given up.
+# A job that is silent for this long is given up.
 _PATIENCE_SECONDS = 120.0
 
 Report = Callable[[float, float], None]
-"""Is told how many steps of a job are done, of how many."""
+"""A function that is called with the steps of a job that are done, and the number of all steps."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Clock:
         return self.budget - (time.monotonic() - self.begin)
 
     def share(self, jobs: int) -> float:
-        """Seconds for each of so many remaining jobs. Raises StrettoError if there are too few."""
+        """Returns the seconds for each of the remaining jobs. Raises StrettoError if they are too few."""
         share = self.left / jobs
         if share < _LEAST_SECONDS:
             raise StrettoError(
@@ -61,17 +61,17 @@ class Settings:
     repetitions: int
     seed: int
     rate: float | None
-    """Rate of a node's link in bytes per second, if the user gave one."""
+    """The rate of a node's link in bytes per second, if the user gave one."""
 
 
 def probe(target: Target) -> Ready:
-    """What the job's ranks report: the library, its own algorithms, the nodes and ranks."""
+    """Starts a job and returns what its ranks report: the library, its own algorithms, nodes and ranks."""
     with measuring_job(target, [BLOCKING], "float") as job:
         return job.ready
 
 
 def library_algorithms(ready: Ready, collective: Collective) -> list[str]:
-    """The library's own algorithms that one job can measure beside other specs."""
+    """Returns the library's own algorithms that one job can measure beside other specs."""
     if ready.by_launch:
         return []
     return usable(ready.names_of(collective.name, BLOCKING), ready.ranks)
@@ -80,7 +80,7 @@ def library_algorithms(ready: Ready, collective: Collective) -> list[str]:
 def arguments_for(
     collective: Collective, specs: Sequence[str], settings: Settings, seconds: float
 ) -> list[str]:
-    """The measuring program's arguments for one run of all specs, which ends after so many seconds."""
+    """Returns the measuring program's arguments for one run of all specs that ends after `seconds`."""
     return [
         "--collective", collective.name,
         "--specs", ",".join(specs),
@@ -94,7 +94,7 @@ def arguments_for(
 
 
 def _as_many(found: Sequence[Series], run: Run) -> list[Series]:
-    """The series cut to the number of samples of `native` in the run; those with fewer are left out."""
+    """Returns series, cut to the number of samples of `native` in the run. Shorter ones are left out."""
     counts = {series.bytes: len(series.seconds) for series in run.series if series.spec == NATIVE}
     return [
         replace(series, seconds=series.seconds[: counts[series.bytes]])
@@ -106,7 +106,7 @@ def _as_many(found: Sequence[Series], run: Run) -> list[Series]:
 def measure_launches(
     target: Target, collective: Collective, ready: Ready, settings: Settings, seconds: float, into: Run
 ) -> None:
-    """Measure the library's own algorithms where each needs its own job (Intel MPI), while time lasts."""
+    """Measure the library's own algorithms, while time lasts, if each needs its own job (Intel MPI)."""
     if not ready.by_launch:
         return
     kind = CallKind(collective.name, BLOCKING)

@@ -33,18 +33,18 @@ from stretto.study.specs import candidates
 from stretto.support.errors import StrettoError
 
 Targets = Sequence[tuple[str, Callable[[], Target]]]
-"""Name of each MPI library, and what finds its target."""
+"""The name of each MPI library, and a function that finds its target."""
 
 
 class Progress(Protocol):
     """Shows how far a study has come."""
 
     def next_job(self, name: str) -> Report:
-        """Show that a job begins; what its steps are reported to."""
+        """Show that a job begins. Returns the function to which its steps are reported."""
 
 
 def find_targets(place: Place, names: list[str] | None) -> Targets:
-    """The targets to study. A library that is missing raises only when its target is asked for."""
+    """Returns the targets to study. A missing library is an error only when its target is asked for."""
     if place.launcher:
         if names and len(names) > 1:
             raise StrettoError(
@@ -60,7 +60,7 @@ def find_targets(place: Place, names: list[str] | None) -> Targets:
 
 
 def describe_place(place: Place) -> str:
-    """Where the study runs, for people."""
+    """Returns a text for people that says where the study runs."""
     if place.launcher:
         return f"started by {shlex.join(place.launcher)}"
     if place.lab_name is None:
@@ -81,7 +81,8 @@ def compare(
 ) -> None:
     """Measure all ways to carry out a collective, and add the runs to `found`; `save` is called after each.
 
-    With several libraries, one that fails is noted. Raises StrettoError if nothing could be measured.
+    If there are several libraries, the failure of one is noted. Raises StrettoError if nothing could be
+    measured.
     """
 
     def keep(run: StudyRun) -> None:
@@ -123,7 +124,7 @@ def check_guidelines(
 ) -> list[str]:
     """Measure both sides of all guidelines, and add the checks to `found`; `save` is called after each run.
 
-    Returns what failed. Raises StrettoError if nothing could be measured.
+    Returns a line for each failure. Raises StrettoError if nothing could be measured.
     """
     failures = []
     jobs = len(targets) * len(collectives)

@@ -10,13 +10,13 @@ from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE, native_by
 
-# In the papers: the blocking call is BL, a non-blocking call and a wait NBL, k of them on k segments NBLxk
-# (Castelló, Quintana-Ortí, Duato 2021, Figs. 2-3).
+# The papers call the blocking call BL, a non-blocking call and a wait NBL, and k of these on k segments
+# NBLxk (Castelló, Quintana-Ortí, Duato 2021, Figs. 2-3).
 _PIPELINING = tuple(f"native:segments={count}" for count in (1, 2, 4, 8))
 
 
 def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
-    """The specs of the registry's short list that fit nodes with so many ranks each."""
+    """Returns the specs of the registry's short list that support nodes with these numbers of ranks."""
     topology = _core.Topology(f"ppn={'+'.join(map(str, ppn))}")
     return [
         spec
@@ -27,7 +27,7 @@ def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
 
 
 def read_specs(text: str, algorithms: str) -> list[str]:
-    """The specs of a comma-separated list. Raises StrettoError for an invalid one."""
+    """Returns the specs of a comma-separated list. Raises StrettoError for an invalid spec."""
     specs = split_specs(text)
     for spec in specs:
         check_spec(algorithms, spec)
@@ -37,9 +37,9 @@ def read_specs(text: str, algorithms: str) -> list[str]:
 def candidates(
     algorithms: str, ppn: Sequence[int], library: Sequence[str] = (), own: Sequence[str] = ()
 ) -> list[str]:
-    """The specs of a study without repetitions, the MPI default first.
+    """Returns the specs of a study without repetitions, the MPI default first.
 
-    `library`: names of the library's own algorithms; `own` replaces Stretto's usual specs.
+    `library`: the names of the library's own algorithms. `own`: specs that replace Stretto's usual specs.
     """
     named = [native_by(name) for name in library]
     others = own or own_specs(algorithms, ppn)

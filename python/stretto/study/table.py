@@ -15,7 +15,7 @@ from stretto.support.units import format_bytes, format_percent, format_rate, for
 
 
 def gain_text(row: Row | None) -> str:
-    """The gain over the MPI default with its interval: `1.95 (1.90-2.01)`."""
+    """Returns the gain over the MPI default with its interval: `1.95 (1.90-2.01)`."""
     return "" if row is None else gain_of(row).text()
 
 
@@ -25,7 +25,7 @@ def _bound_text(row: Row | None) -> str:
 
 @dataclass(frozen=True)
 class _Way:
-    """One way to carry the calls out: whose gains fill two columns."""
+    """One way to carry the calls out. Its gains fill two columns."""
 
     title: str
     row: Callable[[SizeFigures], Row | None]
@@ -34,7 +34,7 @@ class _Way:
 
 
 def gains_table(run: StudyRun) -> ResultTable[SizeFigures | None]:
-    """A row for each size: the MPI default's time, and the gains over it; and one of the means."""
+    """Returns a table with the MPI default's time and the gains over it by size, and a row of means."""
     means = mean_gains(run.sizes)
     ways = [
         _Way("the library's best", lambda one: one.library, means.library, _spec_text),
@@ -93,7 +93,7 @@ _BY: dict[str, Callable[[SizeFigures], Row | None]] = {
 
 
 def ranking_table(runs: Sequence[StudyRun]) -> ResultTable[tuple[int, str]]:
-    """Time and place of each library by the MPI default, BEST and Stretto."""
+    """Returns a table with each library's time and place, by the MPI default, BEST and Stretto."""
     found = {}
     for size in sorted({one.bytes for run in runs for one in run.sizes}):
         figures = [next((one for one in run.sizes if one.bytes == size), None) for run in runs]

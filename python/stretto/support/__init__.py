@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every other room uses: errors, units, files, the console, medians and fits."""
+"""The base of all other packages: errors, units, files, the console, medians and fits."""
 
 __all__ = [
     "console",

@@ -23,7 +23,7 @@ from stretto.support.heartbeat import lines_now_and_then
 def print_result(as_json: bool, document: Callable[[], str], show: Callable[[], None]) -> None:
     """Print what a command found: one JSON document, or what `show` prints for people.
 
-    The two are the ways to print the same result, so every command with a table has the option --json
+    Both print the same result, so every command with a table has the option --json
     (tests/python/cli/test_json_option.py). With it, nothing else may be printed on standard output.
     """
     if as_json:
@@ -91,7 +91,7 @@ class JobsBar:
         self._done = -1
 
     def next_job(self, name: str) -> Callable[[float, float], None]:
-        """Show that a job begins; its steps are reported as how many are done, of how many."""
+        """Show that a job begins; its steps are reported as the number done and their total."""
         self._done += 1
         done = self._done
         self._bar.update(self._task, description=name, completed=done)

@@ -12,6 +12,6 @@ class StrettoError(Exception):
 
 
 class WrongResultError(StrettoError):
-    """A measured or checked result is wrong, though the command did all that it was asked for."""
+    """A measured or checked result is wrong, though the command itself succeeded."""
 
     status = 1

@@ -57,7 +57,7 @@ def interval_order(count: int, confidence: float = CONFIDENCE) -> tuple[int, flo
     while 2 * order < count:
         term = term * (count - order + 1) // order
         below += term
-        # Integers: a power of two this large may be no float.
+        # Computed in integers, since a power of two this large may exceed a float.
         wider = 1 - (2 * below * 10**12 // total) / 10**12
         if wider < confidence:
             break
@@ -90,7 +90,7 @@ def slowdown(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
 def hidden(call: Sequence[float], computation: Sequence[float], overlapped: Sequence[float]) -> Estimate:
     """The part of the shorter of a call and a computation that the other hid while both ran.
 
-    From 0 to 1, as in IMB-NBC of the Intel MPI Benchmarks, but for each repetition.
+    It is from 0 to 1, as in IMB-NBC of the Intel MPI Benchmarks, but computed for each repetition.
     """
     return estimate_median(
         [

@@ -20,12 +20,12 @@ TOOLS = {
 
 
 def missing_tools(modules: Iterable[str] = TOOLS) -> list[str]:
-    """The packages of these modules that are missing. None of the others is loaded."""
+    """The packages of these modules that are missing. The others are not loaded."""
     return [TOOLS[one] for one in modules if find_spec(one) is None]
 
 
 def require(what: str, *modules: str) -> None:
-    """Raise StrettoError if a package is missing that `what` needs. To be called before a measurement."""
+    """Raise StrettoError if a package is missing that `what` needs. Call it before a measurement."""
     missing = missing_tools(modules)
     if missing:
         raise StrettoError(f"{what} needs {' and '.join(missing)}: pip install 'stretto[tools]'")

@@ -34,10 +34,13 @@ def user_cache(environment: Mapping[str, str]) -> Path:
     user = environment.get("XDG_CACHE_HOME")
     if user:
         return Path(user)
-    # A home that does not exist is not ours to make. Users without one have such a HOME, and root could.
+    # A home that does not exist is not ours to make. Users without one have such a HOME, and root could
+    # make it.
     home = Path(environment["HOME"]) if environment.get("HOME") else Path.home()
     if not home.is_dir():
-        raise StrettoError(f"HOME={home} is no folder, so there is no place for a cache; set XDG_CACHE_HOME")
+        raise StrettoError(
+            f"HOME={home} is not a folder, so there is no place for a cache; set XDG_CACHE_HOME"
+        )
     return home / ".cache"
 
 
@@ -55,7 +58,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to. It replaces the path when the block ends without an error.
 
     A device or a pipe (/dev/stdout) is written to directly, and a link stays a link. A link that belongs to
-    another user is not followed: it would say which file of ours is lost.
+    another user is not followed: that user would choose which file of ours is replaced.
     """
     try:
         if _is_stream(path):
@@ -77,13 +80,13 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 
 def beside(file: Path) -> Path:
-    """A name beside the file that nobody can foresee: for what replaces it when it is complete."""
+    """A name beside the file that nobody can foresee, for the content that is to replace the file."""
     return file.with_name(f".{file.name}.{os.urandom(8).hex()}")
 
 
 @contextmanager
 def locked(file: Path) -> Iterator[int]:
-    """Hold the lock that this file stands for, and have its descriptor. The file is made if it is missing."""
+    """Hold the lock that this file stands for, and yield its descriptor. A missing file is made."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -93,7 +96,7 @@ def locked(file: Path) -> Iterator[int]:
 
 
 def write_all(*writes: Callable[[], None]) -> None:
-    """Call all of them, even if one fails. Raises StrettoError in the end that names all failures."""
+    """Call all functions, even if one fails. Then raises StrettoError, which names all failures."""
     failures = []
     for write in writes:
         try:
@@ -108,7 +111,7 @@ def check_files(files: Iterable[Path | None], pictures: Iterable[Path | None] = 
     """Raise StrettoError if a file cannot be written. Called before a measurement, not after."""
     for file in pictures:
         if file and file.suffix and file.suffix.lower() not in PICTURES:
-            raise StrettoError(f"{file}: a picture's name ends in {', '.join(PICTURES)}")
+            raise StrettoError(f"{file}: expected a name that ends in {', '.join(PICTURES)}")
         if file:
             require(f"{file}: a picture", "matplotlib")
     for file in [*files, *pictures]:
@@ -151,7 +154,7 @@ def _try(file: Path) -> None:
 
 
 def _target(path: Path) -> Path:
-    """Where the path leads behind all links, also if that does not exist yet."""
+    """The path behind all links, even if it does not exist yet."""
     path = path.absolute()
     for _ in range(_MOST_LINKS):
         if not path.is_symlink():

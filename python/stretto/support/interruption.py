@@ -59,7 +59,7 @@ def signals_as_exceptions() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Delay signals that end the program until the block is through, so that cleanup completes."""
+    """Delay signals that end the program until the block ends, so that cleanup completes."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *_NUMBERS})
     try:
         yield
@@ -72,7 +72,7 @@ def exit_by_signal() -> Iterator[None]:
     """If signal N ends the block, print that and exit with status 128 + N."""
     try:
         with signals_as_exceptions():
-            # The program `stretto` holds it back while Python starts (src/exec/main.cpp).
+            # The program `stretto` holds SIGINT back while Python starts (src/exec/main.cpp).
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             yield
     except INTERRUPTIONS as error:

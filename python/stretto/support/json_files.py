@@ -18,7 +18,7 @@ def document_text(
 ) -> str:
     """The text of a document of results, for a file or for standard output.
 
-    Its format, the command and the place (None: it does not matter) precede the content.
+    Its format, the command and the place (None if it does not matter) precede the content.
     """
     head = {
         "format": format_name,
@@ -48,7 +48,9 @@ def read_json(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise StrettoError(f"{file} could not be read: {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise StrettoError(f"{file} is no JSON: expected one of the files that Stretto writes") from None
+        raise StrettoError(f"{file} is not JSON: expected one of the files that Stretto writes") from None
     if not isinstance(content, dict):
-        raise StrettoError(f"{file} holds no JSON object: expected one of the files that Stretto writes")
+        raise StrettoError(
+            f"{file} does not hold a JSON object: expected one of the files that Stretto writes"
+        )
     return content

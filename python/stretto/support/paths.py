@@ -93,7 +93,7 @@ def prebuilt_extensions() -> list[Path]:
 
 
 def prebuilt_prefix(release: str) -> str:
-    """How the name of an extension for this release of PyTorch begins."""
+    """The beginning of the name of an extension for this release of PyTorch."""
     return f"stretto_torch_{release.replace('.', '_')}_"
 
 

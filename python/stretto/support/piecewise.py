@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits lines or constants in pieces, as many as the data require.
 
-The Bayesian information criterion decides: a piece must lower the sum of squared residuals, each
-in units of its error, by more than log(n) for each of its parameters. So noise does not add pieces.
+The Bayesian information criterion decides: a piece must lower the sum of squared residuals, each in units of
+its error, by more than log(n) for each of its parameters. So noise does not add pieces.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _ITERATIONS = 15
 def split(costs: Array, penalty: float, most: int) -> list[tuple[int, int]]:
     """The pieces with the least cost, as (first, last). There are at most `most`; each adds `penalty`.
 
-    `costs[i, j]` is the cost of a piece from i to j, or infinite if there cannot be one. At least one split
+    `costs[i, j]` is the cost of a piece from i to j, or infinite if it is not allowed. At least one split
     must have a finite cost.
     """
     count = len(costs)
-    # best[k][j]: the least cost of all before j in k pieces, and the beginning of the last piece.
+    # best[k][j]: the least cost of all points before j in k pieces, and the beginning of the last piece.
     best = [[(math.inf, 0)] * (count + 1) for _ in range(most + 1)]
     best[0][0] = (0.0, 0)
     for pieces in range(1, most + 1):
@@ -50,7 +50,7 @@ def soft_l1(residuals: Array) -> Array:
 def line_costs(x: Array, y: Array, errors: Array, allowed: Callable[[int, int], bool]) -> Array:
     """The loss, for `split`, of the best line y = a + b x with a, b >= 0 through each run of the points.
 
-    All runs at once, by iteratively reweighted least squares.
+    All runs are fitted at once, by iteratively reweighted least squares.
     """
     count = len(x)
     runs = [(i, j) for i in range(count) for j in range(i, count) if allowed(i, j)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typical values of samples, many of which may have been disturbed.
 
-Other processes make samples longer, sometimes most of them, so a median may already be wrong.
-The shortest interval that holds two fifths of the samples (a shorth: Rousseeuw and Leroy, Robust Regression
-and Outlier Detection, 1987, section 4.4) lies among the undisturbed ones if these are as many. Samples
-far from it are outliers; the median of the others is the typical value. Without disturbance it is the median
-of all.
+Other processes make samples longer, sometimes most of them, so a median may already be wrong. The shortest
+interval that holds two fifths of the samples (a shorth: Rousseeuw and Leroy, Robust Regression and Outlier
+Detection, 1987, section 4.4) lies among the undisturbed samples if they are at least two fifths. Samples far
+from it are outliers; the median of the others is the typical value. Without disturbance, it is the median of
+all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 REPLICATES = 200
 _SHARE = 0.4
 _FAR = 4.0
-"""In widths of the interval: 4.7 standard deviations from the middle, for normally distributed samples."""
+"""The distance of outliers in widths of the interval; 4.7 standard deviations if samples are normal."""
 _LEAST_ERROR = 1e-3
 """The smallest relative standard error that is ever stated."""
 

@@ -29,17 +29,17 @@ class Column(Generic[Row]):
     cell: Callable[[Row], str | Text]
     """The text of a row."""
     left: bool = False
-    """Texts are flush left, numbers flush right."""
+    """Whether cells are flush left, as texts are; numbers are flush right."""
     wraps: bool = False
     """Whether its texts are prose, which may continue on the next line."""
     is_key: bool = False
     """Whether it says what the row is about: such a column is always shown."""
     detail: int = 0
-    """Above 0: it is left out where the terminal is too narrow, columns with a higher number first."""
+    """If above 0, it is left out if the terminal is too narrow, columns with a higher number first."""
 
 
 class ResultTable(Generic[Row]):
-    """Columns of rows. Below the table stands what all rows have in common, and what was left out."""
+    """A table of rows. Lines below it say what all rows have in common, and what was left out."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ResultTable(Generic[Row]):
         section: Callable[[Row], object] | None = None,
         style: Callable[[Row], str] | None = None,
     ) -> None:
-        """`section`: a line separates rows for which it differs; `style`: of a row, in Rich's words."""
+        """`section`: a line separates rows for which it differs; `style`: that of a row, in Rich's words."""
         self.rows = rows
         self._title = title
         self._section = section or (lambda _: None)
@@ -59,7 +59,7 @@ class ResultTable(Generic[Row]):
         self.columns = [one for one in columns if self._varies(one)]
 
     def print(self, console: Console | None = None) -> None:
-        """Print the table and the lines below it, as wide as the terminal or, in a file, as it needs."""
+        """Print the table and the lines below it, as wide as the terminal or, in a file, as needed."""
         console = console or standard_output()
         shown = list(self.columns)
         if console.is_terminal:
@@ -79,7 +79,7 @@ class ResultTable(Generic[Row]):
             print_lines([f"the terminal is too narrow for: {', '.join(left_out)}"], console=console)
 
     def _varies(self, column: Column[Row]) -> bool:
-        """Whether to show a column; if all rows have the same in it, that is kept for below."""
+        """Whether to show a column; a text that all rows share is kept for the lines below the table."""
         texts = {str(column.cell(row)) for row in self.rows}
         if texts <= {""}:
             return False

@@ -40,11 +40,11 @@ def parse_bytes(text: str) -> int:
     factor = _BYTE_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None:
         raise StrettoError(
-            f"{text!r} is no size: expected a number of bytes, or one with B, KiB, MiB, GiB, KB, MB or GB"
+            f"{text!r} is not a size: expected a number of bytes, or one with B, KiB, MiB, GiB, KB, MB or GB"
         )
     size = float(parts[0]) * factor
     if size != int(size):
-        raise StrettoError(f"{text!r} is no whole number of bytes")
+        raise StrettoError(f"{text!r} is not a whole number of bytes")
     return int(size)
 
 
@@ -97,7 +97,7 @@ def parse_rate(text: str) -> float:
     parts = _split(text)
     factor = _RATE_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None or float(parts[0]) <= 0:
-        raise StrettoError(f"{text!r} is no link rate: expected one as tc writes it, e.g. 200mbit")
+        raise StrettoError(f"{text!r} is not a link rate: expected one as tc writes it, e.g. 200mbit")
     return float(parts[0]) * factor / 8
 
 
@@ -115,7 +115,7 @@ def parse_seconds(text: str) -> float:
     parts = _split(text)
     factor = _SECONDS_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None or float(parts[0]) <= 0:
-        raise StrettoError(f"{text!r} is no time: expected one with h, m, s, ms or us, e.g. 1ms")
+        raise StrettoError(f"{text!r} is not a time: expected one with h, m, s, ms or us, e.g. 1ms")
     return float(parts[0]) * factor
 
 
@@ -135,7 +135,7 @@ def seconds_unit(seconds: float) -> tuple[float, str]:
 
 
 def three_digits(number: float) -> str:
-    """The number rounded to three digits, but to hundredths at most and whole numbers at least."""
+    """The number rounded to three digits, but at the finest to hundredths, at the coarsest to ones."""
     if number >= 99.95:
         return f"{number:.0f}"
     return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
@@ -147,9 +147,9 @@ def format_range(low: float, high: float, unit: float = 1.0) -> str:
     return "-".join(dict.fromkeys(texts))
 
 
-def format_percent(part: float, digits: int = 0) -> str:
-    """A part of a whole: `83 %`. What rounds to nothing has no sign."""
-    return f"{round(100 * part, digits) + 0.0:.{digits}f} %"
+def format_percent(part: float, digits: int = 0, *, signed: bool = False) -> str:
+    """A part of a whole: `83 %`; a difference has its sign, `+1.5 %`. What rounds to zero is never -0."""
+    return f"{round(100 * part, digits) + 0.0:{'+' if signed else ''}.{digits}f} %"
 
 
 def format_bandwidth(bytes_per_second: float) -> str:
@@ -163,7 +163,7 @@ def format_nodes(nodes: int) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """How many there are of something: `1 rank`, `16 ranks`."""
+    """A number with a noun: `1 rank`, `16 ranks`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

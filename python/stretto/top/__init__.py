@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ranks of this node are doing: their live counters, read while the job runs."""
+"""Shows what the ranks of this node are doing. Reads their live counters while the job runs."""
 
 __all__ = [
     "reader",

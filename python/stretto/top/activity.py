@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ranks did between two samples of their counters, and which rank the others wait for."""
+"""The activity of ranks between two samples of their counters, and the rank for which the others wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from stretto.top.page import Count, Thread
 from stretto.top.reader import Rank, Sample
 
 _CLEAR = 0.15
-"""So much more of its time does every other rank spend in collectives than the one that they wait for."""
+"""The least difference, as a share of the interval, between the awaited rank's time in collectives and that
+of every other rank."""
 
 
 @dataclass(frozen=True)
@@ -21,35 +22,35 @@ class Now:
     collective: str
     bytes: int
     seconds: float
-    """Since the call began."""
+    """The seconds since the call began."""
     is_longer: bool
-    """Whether it began before somebody looked, so that it has taken longer."""
+    """Whether the call began before a viewer looked, so that it has taken longer than `seconds`."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Calls of one or all collectives in an interval."""
+    """Rates of calls of one collective, or of all, in an interval."""
 
     calls: float
-    """Per second, as the bytes."""
+    """Calls per second. The bytes are also per second."""
     bytes: float
     inside: float | None
-    """The part of the interval that the rank spent in them; None if that was not measured."""
+    """The part of the interval that the rank spent in these calls; None if that was not measured."""
 
 
 @dataclass(frozen=True)
 class RankActivity:
-    """What one rank did."""
+    """The activity of one rank."""
 
     rank: int
     pid: int
     rates: Rates
     collectives: dict[str, Rates]
-    """Of those that were called, or that the rank is in."""
+    """The rates of the collectives that were called, and of the one that the rank is in."""
     totals: dict[str, Count]
-    """Calls and bytes since the job began."""
+    """The calls and bytes since the job began."""
     now: Now | None
-    """Of several threads, the one that is in its call for longest."""
+    """The call that began first, if several threads are in a call."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,14 @@ class Job:
     library: str
     began: float
     command: str
-    """Of the lowest rank here."""
+    """The command line of the lowest rank here."""
     here: list[RankActivity]
 
     @property
     def awaited(self) -> RankActivity | None:
-        """The rank that spends clearly less of its time in collectives than any other here, if there is one.
+        """The rank here that spends clearly less of its time in collectives than all others, if any.
 
-        A collective ends for no rank long before the last one has come, so the others wait for that one.
+        A collective ends for no rank long before the last rank has come, so the others wait for that rank.
         """
         measured = [(one.rates.inside, one) for one in self.here if one.rates.inside is not None]
         if len(measured) < 2 or len(measured) < len(self.here):
@@ -81,7 +82,7 @@ Samples = Mapping[Path, tuple[Rank, Sample]]
 
 
 def jobs_between(before: Samples, after: Samples) -> list[Job]:
-    """What all ranks that are in both samples did meanwhile, by job, the oldest one first."""
+    """Returns the activity of the ranks that are in both samples, by job. The oldest job comes first."""
     ranks: dict[int, list[tuple[Rank, Sample, RankActivity]]] = {}
     for file, (rank, sample) in after.items():
         if file in before and before[file][1].page.began == sample.page.began:
@@ -98,7 +99,7 @@ def jobs_between(before: Samples, after: Samples) -> list[Job]:
 
 
 def activity_between(pid: int, before: Sample, after: Sample) -> RankActivity:
-    """What one rank did."""
+    """Returns the activity of one rank between two samples."""
     seconds = max((after.at - before.at) / 1e9, 1e-9)
     old, new = _totals(before), _totals(after)
     collectives: dict[str, Rates] = {}
@@ -124,7 +125,7 @@ def activity_between(pid: int, before: Sample, after: Sample) -> RankActivity:
 
 
 def _totals(sample: Sample) -> dict[str, tuple[Count, int]]:
-    """The counts of all threads, and the nanoseconds inside with those of the calls that they are in."""
+    """Returns the counts of all threads and their nanoseconds in collectives, with the current calls."""
     totals: dict[str, tuple[Count, int]] = {}
     for thread in sample.page.threads:
         for name, count in thread.counts.items():
@@ -151,7 +152,7 @@ def _now_of(thread: Thread, at: int) -> Now:
 
 
 def busiest(activity: RankActivity) -> str:
-    """The collective in which a rank spent most of the interval; empty if in none."""
+    """Returns the collective in which a rank spent most of the interval; empty if there is none."""
     measured: Iterable[tuple[float, str]] = (
         (one.inside or 0.0, name) for name, one in activity.collectives.items()
     )

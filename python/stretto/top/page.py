@@ -13,16 +13,16 @@ _NAME = struct.Struct("=24s")
 _THREAD = struct.Struct("=iIQqqqII")
 _COUNT = struct.Struct("=QQQ")
 _WATCHED_FROM = 24
-"""Where a thread's place has the two times of the viewer."""
+"""The offset of the viewer's two times in a thread's place."""
 
 
 class PageError(Exception):
-    """Why a page cannot be read, in a few words."""
+    """The reason why a page cannot be read, in a few words."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Calls of one collective. Those that ended while a viewer watched have taken the nanoseconds."""
+    """Calls of one collective. `nanoseconds` is the time of the calls that ended while a viewer watched."""
 
     calls: int = 0
     bytes: int = 0
@@ -31,7 +31,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Thread:
-    """What one thread has done, and is in. Times are nanoseconds of CLOCK_MONOTONIC; 0 is not known."""
+    """The counts and current call of a thread. Times are nanoseconds of CLOCK_MONOTONIC; 0 is unknown."""
 
     thread: int
     now: str | None
@@ -48,22 +48,22 @@ class Page:
     """The counters of one rank."""
 
     pid: int
-    """As the rank itself knows it: inside its PID namespace."""
+    """The process id inside the rank's own PID namespace."""
     rank: int
     ranks: int
     nodes: int
     job: int
-    """The same on the ranks of one job."""
+    """A number that is the same on all ranks of a job."""
     began: float
-    """When the job began, in seconds since 1970."""
+    """The time at which the job began, in seconds since 1970."""
     library: str
     threads: list[Thread]
     watched_at: list[int]
-    """Where the page has the two times of the viewer, for each thread that may be timed."""
+    """The offsets of the viewer's two times in the page, for each thread that may be timed."""
 
 
 def parse_page(content: bytes) -> Page | None:
-    """The page in this memory; None if no job runs. Raises PageError if it is another version, or cut off."""
+    """Returns the page in this memory; None if no job runs. Raises PageError if the page is unusable."""
     if len(content) < _HEADER.size:
         raise PageError("it is cut off")
     (magic, version, length, pid, rank, ranks, nodes, job, began, threads_at, thread_bytes, threads,

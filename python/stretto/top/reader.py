@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the ranks of this node that run with Stretto, and reads their counters.
 
-Each rank keeps them in a file without a name (memfd_create), to which /proc/PID/fd has a link. The kernel
-lets processes of the same user open it. The reader writes into the page until when somebody watches: only
-until then do the ranks read the clock in each call.
+Each rank keeps its counters in a file without a name (memfd_create), to which /proc/PID/fd has a link. The
+kernel lets processes of the same user open it. The reader writes into the page until which time it watches.
+Only until that time do the ranks read the clock in each call.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from stretto.top.page import Page, PageError, parse_page
 PROC = Path("/proc")
 _LINK = "/memfd:stretto-live"
 _PATIENCE = 3 * 10**9
-"""For so many nanoseconds beyond the next look, ranks go on to read the clock."""
+"""The nanoseconds beyond the next look during which ranks still read the clock."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a rank's page said at one moment."""
+    """The contents of a rank's page at one moment."""
 
     at: int
-    """Nanoseconds of CLOCK_MONOTONIC."""
+    """The time of the sample, in nanoseconds of CLOCK_MONOTONIC."""
     page: Page
     is_first: bool
-    """Whether no viewer watched before, so that the times of calls until now are missing."""
+    """Whether no viewer watched before. Then the times of calls until now are missing."""
 
 
 class Rank:
     """One process whose page is mapped."""
 
     def __init__(self, pid: int, file: Path) -> None:
-        """Raises OSError or ValueError if the file cannot be mapped."""
+        """Map the page of a process. Raises OSError or ValueError if the file cannot be mapped."""
         self.pid = pid
         self.file = file
         self.command = command_of(pid, file.parents[2])
@@ -51,9 +51,9 @@ class Rank:
             os.close(number)
 
     def sample(self, seconds: float) -> Sample | None:
-        """The page now; None if the rank is gone. The next sample follows within so many seconds.
+        """Returns the page now; None if the rank is gone. Raises PageError if the page is unusable.
 
-        Raises PageError if it cannot be understood.
+        `seconds`: the time within which the next sample follows.
         """
         if not is_page(self.file):
             return None
@@ -69,13 +69,13 @@ class Rank:
     def _watch(self, page: Page, now: int, until: int) -> None:
         with memoryview(self._memory) as memory, memory.cast("B") as raw, raw.cast("q") as words:
             for place in page.watched_at:
-                # Another viewer may be watching.
+                # Another viewer may also be watching.
                 if words[place // 8 + 1] < now:
                     words[place // 8] = now
                 words[place // 8 + 1] = max(until, words[place // 8 + 1])
 
     def _stable_content(self) -> bytes:
-        """A copy that did not change meanwhile; of a rank that calls all the time, any copy."""
+        """Returns a copy of the page that is consistent, or any copy if the rank calls all the time."""
         content = self._memory[:]
         for _ in range(3):
             before, content = content, self._memory[:]
@@ -84,7 +84,7 @@ class Rank:
         return content
 
     def close(self) -> None:
-        """Forget the page."""
+        """Unmap the page."""
         self._memory.close()
 
 
@@ -107,7 +107,7 @@ def is_own(pid: int, page: Page, proc: Path) -> bool:
 
 
 def command_of(pid: int, proc: Path = PROC) -> str:
-    """The command line of a process; empty if it is gone."""
+    """Returns the command line of a process; empty if it is gone."""
     try:
         words = (proc / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -128,7 +128,7 @@ def ancestors_of(pid: int, proc: Path = PROC) -> Iterator[int]:
 
 
 def find_files(proc: Path = PROC) -> Iterator[tuple[int, Path]]:
-    """Yields each process that has a page open, as far as this user may see it, and the link to it."""
+    """Yields each process that this user may see and that has a page open, with the link to the page."""
     for process in proc.iterdir():
         if not process.name.isdecimal():
             continue
@@ -139,7 +139,7 @@ def find_files(proc: Path = PROC) -> Iterator[tuple[int, Path]]:
 
 
 class Reader:
-    """The ranks of this node, as they come and go. `pid`: only the job of this rank or launcher."""
+    """Reads the ranks of this node, as they come and go. `pid`: a rank or launcher; reads only its job."""
 
     def __init__(self, pid: int | None = None, proc: Path = PROC) -> None:
         self._pid = pid
@@ -148,7 +148,7 @@ class Reader:
         self._complaints: dict[int, str] = {}
 
     def sample(self, seconds: float) -> dict[Path, tuple[Rank, Sample]]:
-        """All ranks and what they do now. The next sample follows within so many seconds."""
+        """Returns all ranks with samples of them. `seconds`: the next sample follows within this time."""
         self._find()
         found: dict[Path, tuple[Rank, Sample]] = {}
         for file, rank in list(self._ranks.items()):
@@ -167,7 +167,7 @@ class Reader:
     def _find(self) -> None:
         for pid, file in find_files(self._proc):
             if file not in self._ranks:
-                # It may be gone, or a file of another name by now.
+                # The process may be gone by now, or the link may lead to another file.
                 with contextlib.suppress(OSError, ValueError):
                     self._ranks[file] = Rank(pid, file)
 
@@ -182,7 +182,7 @@ class Reader:
         return {file: one for file, one in found.items() if one[1].page.job in jobs}
 
     def why_nothing(self) -> StrettoError:
-        """The error for no rank."""
+        """Returns the error for a reader that has found no rank."""
         for pid, text in self._complaints.items():
             if self._pid is None or self._pid in ancestors_of(pid, self._proc):
                 return StrettoError(f"the counters of process {pid} cannot be read: {text}")

@@ -30,11 +30,11 @@ from stretto.top.reader import Reader
 _UNKNOWN = "?"
 _LONGEST_COMMAND = 80
 _SHORT = 0.01
-"""Of a call that began so few seconds ago, it does not matter when it did."""
+"""The seconds from which on the time since a call began is shown."""
 
 
 def look_once(reader: Reader, seconds: float) -> list[Job]:
-    """What all jobs do in an interval of so many seconds. Raises StrettoError if there is none."""
+    """Returns what all jobs do in an interval of `seconds`. Raises StrettoError if there is no job."""
     before = reader.sample(seconds)
     if not before:
         raise reader.why_nothing()
@@ -46,7 +46,7 @@ def look_once(reader: Reader, seconds: float) -> list[Job]:
 
 
 def watch(reader: Reader, seconds: float) -> None:
-    """Show what the jobs do, anew after each interval, until they have ended or the user interrupts."""
+    """Show what the jobs do, again after each interval, until they have ended or the user interrupts."""
     before = reader.sample(seconds)
     if not before:
         raise reader.why_nothing()
@@ -62,14 +62,14 @@ def watch(reader: Reader, seconds: float) -> None:
 
 
 def _picture(jobs: Sequence[Job]) -> Text:
-    console = standard_output()  # the terminal may have another size by now
+    console = standard_output()  # the size of the terminal may have changed
     with console.capture() as captured:
         show_jobs(jobs, console)
     return Text.from_ansi(captured.get())
 
 
 def show_jobs(jobs: Sequence[Job], console: Console | None = None) -> None:
-    """Print a table for each job, and which rank the others wait for."""
+    """Print a table for each job, and the rank for which the others wait."""
     console = console or standard_output()
     for job in jobs:
         print_lines([_heading(job)], "bold", console)
@@ -87,7 +87,7 @@ def _heading(job: Job) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """A time as clocks have it: `0:12:04`."""
+    """Returns a time as clocks show it: `0:12:04`."""
     whole = max(int(seconds), 0)
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
@@ -143,7 +143,7 @@ def _remark(job: Job) -> str:
 
 
 def jobs_json(jobs: Sequence[Job], seconds: float, command: Sequence[str]) -> str:
-    """The document of --json."""
+    """Returns the document for --json."""
     content = {"interval": seconds, "jobs": [_job_content(one) for one in jobs]}
     ranks = format_count(sum(len(one.here) for one in jobs), "rank")
     return document_text("stretto-top", command, f"{ranks} on {socket.gethostname()}", content)

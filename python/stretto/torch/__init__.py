@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backend "stretto" of torch.distributed: `init_process_group("stretto")`.
 
-`import torch` registers it (PyTorch 2.5 and later). All ranks of an MPI launcher must import this package,
-too: it initializes MPI, and sets the variables of `init_process_group`.
+`import torch` registers it (PyTorch 2.5 and later). All ranks of an MPI launcher must also import this
+package, which initializes MPI and sets the variables of `init_process_group`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m stretto.torch` builds the extension ahead of time, unless the wheel has it, and prints its path.
 
-`python -m stretto.torch --into FOLDER` builds it there as wheels carry it (scripts/wheel).
+`python -m stretto.torch --into FOLDER` builds it there in the form that wheels carry (scripts/wheel).
 """
 
 from __future__ import annotations

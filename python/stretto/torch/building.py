@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the C++ part of the backend: against the user's PyTorch at its first use, or for a wheel."""
+"""Builds the C++ part of the backend, against the user's PyTorch at the first use, or for a wheel."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from stretto.torch.prebuilt import prebuilt_name
 
 
 def built_extension(reason: str = "") -> Path:
-    """The path of the extension for this PyTorch and this Python, which is built if it is missing.
+    """Returns the path of the extension for this PyTorch and Python, which is built if it is missing.
 
-    One process of a node builds it, and the others wait. `reason`: why one that is there will not do.
+    One process of a node builds it, and the others wait. `reason`: why the wheel's extension is not used.
     """
     rpath = f"-Wl,-rpath,{command.PYTORCH / 'lib'}"
     line = [*command.compiler(), *command.options(), rpath, *command.places()]
@@ -44,7 +44,7 @@ def built_extension(reason: str = "") -> Path:
 
 
 def build_for_wheel(folder: Path) -> Path:
-    """Build the extension as a wheel carries it, naming no folder of this machine, and return its path."""
+    """Build the extension for a wheel, without paths of this machine in it, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     module = folder / prebuilt_name()
     installed = [command.PYTORCH.parent, command.SOURCES.parents[2]]
@@ -57,9 +57,9 @@ def _build(line: Sequence[str], module: Path, reason: str = "") -> None:
     said = f"building the extension for PyTorch {torch.__version__}, once{reason and f', since {reason}'}"
     print(f"stretto: {said}", file=sys.stderr, flush=True)
     made = beside(module)
-    # There is one source file, since torch's headers take most of the time.
+    # All sources are compiled as one file, since torch's headers take most of the time to compile.
     parts = "".join(f'#include "{source.name}"\n' for source in sorted(command.SOURCES.glob("*.cpp")))
-    # The compiler must not get what is preloaded into ranks.
+    # Objects that are preloaded into ranks must not be preloaded into the compiler.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         with lines_now_and_then(lambda: "building the extension for PyTorch"):
@@ -94,7 +94,7 @@ def _build(line: Sequence[str], module: Path, reason: str = "") -> None:
 
 
 def _or_release() -> str:
-    """What else helps: a release of PyTorch that needs no compiler, if there is one."""
+    """Returns another remedy as text: a release of PyTorch that needs no compiler, if there is one."""
     own = torch.__version__.partition("+")[0]
     releases = sorted({*map(paths.prebuilt_release, paths.prebuilt_extensions())} - {own})
     if not releases:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the extension is compiled: the compiler, the options that decide what comes out, and the places."""
+"""The command that compiles the extension: the compiler, options that affect the result, and places."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def compiler() -> list[str]:
-    """The compiler's name and the options that the user gives it."""
+    """Returns the compiler's name, with the options that the user gives."""
     return shlex.split(os.environ.get("CXX") or "g++")
 
 
 def options() -> list[str]:
-    """The options that decide what the sources become, the same on every machine."""
+    """Returns the options that affect the result of the compilation. They are the same on every machine."""
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
     macros = {
         f"PYBIND11_{name}": f'"{value}"'
@@ -40,7 +40,7 @@ def options() -> list[str]:
 
 
 def places() -> list[str]:
-    """Where headers and libraries lie on this machine."""
+    """Returns options with the places of headers and libraries on this machine."""
     headers = PYTORCH / "include"
     if not headers.is_dir():
         headers = Path("/usr/include")  # Debian's python3-torch
@@ -57,7 +57,7 @@ def places() -> list[str]:
 
 
 def fingerprint(release: str, command: Sequence[str]) -> str:
-    """What tells extensions apart: the release of PyTorch, the command without the output, the sources."""
+    """Returns a hash by which extensions differ: of PyTorch's release, the command, and the sources."""
     digest = hashlib.sha256(repr((list(command), release, torch.version.git_version)).encode())
     header = _include_folder() / "stretto" / "group.h"
     for source in [*sorted(SOURCES.iterdir()), header]:
@@ -66,10 +66,10 @@ def fingerprint(release: str, command: Sequence[str]) -> str:
 
 
 def module_name(module: Path) -> str:
-    """The name by which Python loads this file."""
+    """Returns the name by which Python loads this file."""
     return module.name.split(".")[0]
 
 
 def _include_folder() -> Path:
-    """The folder with stretto/group.h."""
+    """Returns the folder with stretto/group.h."""
     return Path(paths.compile_flags()[0].removeprefix("-I"))

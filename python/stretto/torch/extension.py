@@ -21,14 +21,14 @@ from stretto.torch.prebuilt import prebuilt_extension
 
 @functools.cache
 def load_extension() -> ModuleType:
-    """The extension: the wheel's, or one that is built. It finds Stretto's library by load_library()."""
+    """Returns the wheel's extension, or builds one. It has Stretto's library only after load_library()."""
     prebuilt = prebuilt_extension()
     if prebuilt is None:
         return _load(built_extension())
     try:
         return _load(prebuilt)
     except ImportError as error:
-        # Such as a PyTorch that someone else built, or an older C++ library than PyTorch's own builds need.
+        # PyTorch may have been built by someone else, or need a newer C++ library than this machine has.
         return _load(built_extension(f"the wheel's cannot be loaded ({error})"))
 
 
@@ -43,22 +43,22 @@ def _load(path: Path) -> ModuleType:
 
 @functools.cache
 def load_library() -> None:
-    """Load Stretto's library, unless it is preloaded. With MPI, the MPI library must have been loaded."""
+    """Load Stretto's library, unless it is preloaded. With MPI, the MPI library must already be loaded."""
     if not load_extension().load(0):
         load_extension().load(ctypes.CDLL(str(paths.library()))._handle)
 
 
 @functools.cache
 def stop_at_exit() -> None:
-    """Let the backend stop when the process ends: before mpi4py does, if that has begun MPI."""
-    # Forked children inherit this.
+    """Let the backend stop when the process ends, before mpi4py's own exit handler if mpi4py began MPI."""
+    # Forked children inherit the handler.
     process = os.getpid()
-    # Futures can still call Python functions then.
+    # When exit handlers run, futures can still call Python functions.
     atexit.register(lambda: _stop(load_extension()) if os.getpid() == process else None)
 
 
 def _stop(extension: ModuleType) -> None:
-    """Stop the backend. After an exception do not wait, since other ranks may wait for this one."""
+    """Stop the backend. After an exception, do not wait for other ranks, which may wait for this one."""
     error = getattr(sys, "last_value", None)
     if error is None or hasattr(sys, "ps1"):  # at a prompt, the last error says nothing about the end
         extension.stop(error is None, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes process groups for torch.distributed, of the ranks of a job that MPI or a store has begun."""
+"""Makes process groups for torch.distributed, from the ranks of a job that began by MPI or a store."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from stretto.torch.mpi_job import Place, begin_mpi, mpi_place
 from stretto.torch.network import Network, choose_network
 from stretto.torch.store_job import place_in_store_job
 
-dist: Any = torch.distributed  # its stubs do not have all
+dist: Any = torch.distributed  # its stubs are incomplete
 
 
 def create(options: Any, gloo: Any = None) -> Any:
-    """Make a process group. `gloo`: gloo's class, if the group is in its place."""
+    """Make a process group. `gloo`: the class of gloo's groups, if the group replaces one of them."""
     rank, timeout = options.group_rank, options.timeout
     # The default group has no list of ranks.
     ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
@@ -43,7 +43,10 @@ def create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
 
 
 def _mpi_place() -> Place | None:
-    """The place of this process in the job of an MPI launcher, which begins if need be."""
+    """Returns the place of this process in the job of an MPI launcher, which begins unless it has begun.
+
+    None if the process is not in such a job.
+    """
     if load_extension().is_in_store_job():
         return None
     place = mpi_place()
@@ -57,11 +60,11 @@ class _Group:
     store: Any
     rank: int
     ranks: list[int]
-    """What PyTorch calls its ranks."""
+    """The numbers of the group's ranks in PyTorch."""
     timeout: timedelta
     name: str
     make_other: Callable[[], Any] | None = None
-    """Makes a group of another backend, which does what Stretto does not do."""
+    """Makes a group of another backend, for calls that Stretto does not support."""
 
     def make(self) -> Any:
         place = _mpi_place()
@@ -84,7 +87,10 @@ class _Group:
         return place_in_store_job(self.store, self.rank, self.ranks, self.timeout, os.environ)
 
     def _ranks_for_mpi(self, place: Place) -> list[int]:
-        """Raises StrettoError if a rank does not arrive in time, since MPI would wait for it forever."""
+        """Waits for all ranks of the group and returns them.
+
+        Raises StrettoError if a rank does not arrive in time, since MPI would wait for it forever.
+        """
         size = len(self.ranks)
         if size > place[1] or self.ranks[self.rank] != place[0]:
             raise StrettoError(

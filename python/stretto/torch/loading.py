@@ -18,7 +18,7 @@ _SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so
 
 
 def load_mpi(abi: str) -> None:
-    """Load the MPI library of the launcher, unless one is loaded (mpi4py was imported before)."""
+    """Load the MPI library of the launcher, unless one is loaded (if mpi4py was imported before)."""
     if loaded_mpi() is not None:
         return
     named = os.environ.get("MPI4PY_LIBMPI")
@@ -39,7 +39,7 @@ def load_mpi(abi: str) -> None:
 
 
 def _beside_launcher(abi: str) -> Iterator[Path]:
-    """Files to try before those that the dynamic loader finds."""
+    """Yields files to try before the files that the dynamic loader finds."""
     for program in _ancestors():
         for soname in _SONAMES[abi]:
             found = find_library_below(program.parent.parent, soname)
@@ -48,7 +48,7 @@ def _beside_launcher(abi: str) -> Iterator[Path]:
 
 
 def _ancestors() -> Iterator[Path]:
-    """The parent, its parent and so on, of which one is the launcher or its daemon."""
+    """Yields the programs of the parent, its parent and so on. One is the launcher or its daemon."""
     process = os.getppid()
     while process > 1:
         with suppress(OSError):  # another user's
@@ -57,5 +57,5 @@ def _ancestors() -> Iterator[Path]:
             status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        # The name in parentheses may contain anything.
+        # The process's name, in parentheses, may contain anything.
         process = int(status.rpartition(")")[2].split()[1])

@@ -21,13 +21,13 @@ from stretto.sockets.store import VARIABLE, serve
 from stretto.support.errors import StrettoError
 from stretto.torch.meeting import Clock, meet
 
-dist: Any = torch.distributed  # its stubs do not have all
+dist: Any = torch.distributed  # its stubs are incomplete
 
 _LONGEST_START = timedelta(seconds=300)
 
 
 def run(program: Sequence[str]) -> int:
-    """Run it to its end. Returns its exit status."""
+    """Run the program to its end. Returns its exit status."""
     store, rank, size = next(dist.rendezvous("env://", timeout=_LONGEST_START))
     _, name = meet(store, rank, size, Clock(_LONGEST_START))
     own = dist.PrefixStore(f"stretto/{name}", store)

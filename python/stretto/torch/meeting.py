@@ -12,12 +12,12 @@ from typing import Any
 
 from stretto.support.errors import StrettoError
 
-# Ranks that came at the same time hear from rank 0 who is missing.
+# The others wait this much longer than rank 0, so that its answer says which ranks are missing.
 _TIME_TO_ANSWER = timedelta(seconds=1)
 
 
 class Clock:
-    """What is left of a time."""
+    """The time that is left of a limit."""
 
     def __init__(self, limit: timedelta) -> None:
         self.limit = limit.total_seconds()
@@ -25,29 +25,29 @@ class Clock:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no time is left."""
         return time.monotonic() >= self._end
 
     @property
     def left(self) -> timedelta:
-        """At least a millisecond, since stores wait for ever if it is 0."""
+        """The time that is left; at least a millisecond, since stores wait forever if it is 0."""
         return timedelta(seconds=max(self._end - time.monotonic(), 0.001))
 
 
 class Outcome(Enum):
-    """What the ranks have in common."""
+    """The relation of the ranks to jobs."""
 
-    BEGIN = "begin"  # they are in no job, and begin one
-    JOIN = "join"  # they are in the same job
+    BEGIN = "begin"  # the ranks are in no job, and begin one
+    JOIN = "join"  # the ranks are in the same job
     MIXED = "mixed"  # neither
     LATE = "late"  # not all have come
 
 
 def meet(store: Any, rank: int, size: int, clock: Clock, job: str = "") -> tuple[Outcome, str]:
-    """What the ranks have in common, and the job that they begin or are in. `job`: the one of this rank.
+    """Returns the outcome, and the job that the ranks begin or are in. `job`: the job of this rank, if any.
 
-    Each rank comes with a word that it has made up, and rank 0 answers by that word: so whatever earlier
-    jobs have left in the store, no rank takes an old answer for its own. Raises StrettoError if a rank does
+    Each rank writes a random word to the store, and rank 0 answers under that word. So no rank takes an
+    old answer for its own, whatever earlier jobs have left in the store. Raises StrettoError if a rank does
     not come in time.
     """
     if rank == 0:
@@ -55,7 +55,7 @@ def meet(store: Any, rank: int, size: int, clock: Clock, job: str = "") -> tuple
     else:
         outcome, text = _ask(store, rank, size, clock, job)
     if outcome is Outcome.LATE:
-        raise _late(size, clock, f"{text} did not come")
+        raise _late(size, clock, f"{text} did not arrive")
     return outcome, text
 
 
@@ -103,7 +103,7 @@ def _answer(store: Any, size: int, clock: Clock, job: str) -> tuple[Outcome, str
 
 
 def _names(ranks: list[int]) -> str:
-    """As people write them; the first few of many."""
+    """Returns the ranks as people write them; only the first few if there are many."""
     names = [*map(str, ranks[:10]), *([f"{len(ranks) - 10} more"] if len(ranks) > 10 else [])]
     *others, last = names
     return f"ranks {', '.join(others)} and {last}" if others else f"rank {last}"

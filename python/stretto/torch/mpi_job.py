@@ -20,13 +20,13 @@ _HOW_TO_START = (
     "the program by one: mpirun -np 4 python train.py"
 )
 
-# The rank, the number of ranks, and the same on this node. None if there is no such job.
+# The rank and the number of ranks in the job, and then both on this node. None until the job has begun.
 Place = tuple[int, int, int, int]
 _place: Place | None = None
 
 
 def mpi_place() -> Place | None:
-    """The place of this process in the job, if it has begun."""
+    """Returns the place of this process in the job, if the job has begun."""
     return _place
 
 
@@ -78,7 +78,7 @@ def _end_all_by_failures(extension: ModuleType) -> None:
         shown(kind, error, trace)
 
     def end() -> None:
-        # Forked children inherit this.
+        # Forked children inherit the handler.
         if os.getpid() == process and (failed or extension.has_given_up()):
             for stream in (sys.stdout, sys.stderr):
                 with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed

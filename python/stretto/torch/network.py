@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses what carries the messages of this process: an MPI library, or sockets of Stretto's own."""
+"""Chooses the network of this process: an MPI library, or sockets of Stretto's own."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from stretto.launch.environment import find_launch, read_choice
 
 
 class Network(Enum):
-    """What carries messages between nodes."""
+    """The carrier of messages between nodes."""
 
     MPI = "mpi"
     SOCKETS = "sockets"
 
 
 def choose_network(environment: Mapping[str, str]) -> Network:
-    """What STRETTO_NETWORK says or, by default, what fits to the launcher of this process.
+    """Returns the network of STRETTO_NETWORK or, by default, the network that suits the launcher.
 
-    Other launchers than MPI's give the rank as RANK. An MPI launcher may have started them, so that its own
-    variables are there, too, and mean something else.
+    Launchers without MPI give the rank as RANK. An MPI launcher may have started such a launcher. Then the
+    MPI launcher's variables are also set, but they mean something else.
     """
     asked = read_choice("STRETTO_NETWORK", ("auto", "mpi", "sockets"), environment)
     if asked != "auto":
@@ -33,7 +33,7 @@ def choose_network(environment: Mapping[str, str]) -> Network:
 
 
 def loaded_mpi() -> Path | None:
-    """The MPI library that is loaded in this process."""
+    """Returns the MPI library that is loaded in this process; None if there is none."""
     with Path("/proc/self/maps").open(encoding="utf-8", errors="replace") as maps:
         files = {Path(line.split(maxsplit=5)[-1].strip()) for line in maps if "/" in line}
     return next((file for file in files if file.name.startswith(("libmpi.so", "libmpich.so"))), None)

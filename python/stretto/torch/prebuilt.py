@@ -11,14 +11,14 @@ from stretto.torch import command
 
 
 def prebuilt_extension() -> Path | None:
-    """The extension of the wheel for this PyTorch and this Python, or None if the wheel has none."""
+    """Returns the wheel's extension for this PyTorch and this Python; None if the wheel has none."""
     name = prebuilt_name()
     return next((file for file in paths.prebuilt_extensions() if file.name == name), None)
 
 
 def prebuilt_name() -> str:
-    """The file's name, the same on every machine with this PyTorch and this Python."""
-    # PyTorch's builds for CPUs and for GPUs have one C++ interface: 2.13.0+cpu, 2.13.0+cu130, 2.13.0.
+    """Returns the file's name, which is the same on every machine with this PyTorch and this Python."""
+    # PyTorch's builds for CPUs and for GPUs share a C++ interface: 2.13.0+cpu, 2.13.0+cu130, 2.13.0.
     release = torch.__version__.partition("+")[0]
     key = command.fingerprint(release, command.options())
     return f"{paths.prebuilt_prefix(release)}{key}{command.SUFFIX}"

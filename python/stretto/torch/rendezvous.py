@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets the variables of `init_process_group`'s env:// method, from what MPI knows."""
+"""Sets the variables of `init_process_group`'s env:// method, from MPI's ranks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from stretto.support.errors import StrettoError
 
 _SIOCGIFADDR = 0x8915
 _SECONDS_TO_CONNECT = 3.0
-# Bytes for rank 0's addresses, as text.
+# The bytes for the text with rank 0's addresses.
 _LONGEST = 1024
 
 
 def set_environment(
     extension: Any, place: tuple[int, int, int, int], environment: MutableMapping[str, str]
 ) -> None:
-    """Set the variables that are not set. Collective over all ranks."""
+    """Set the variables that are not yet set. Collective over all ranks."""
     check_environment(place, environment)
     rank, ranks, local_rank, local_ranks = place
     address, port = _find_master(extension, rank, several_nodes=ranks != local_ranks, environment=environment)
@@ -52,7 +52,7 @@ def check_environment(place: tuple[int, int, int, int], environment: MutableMapp
 def _find_master(
     extension: Any, rank: int, *, several_nodes: bool, environment: MutableMapping[str, str]
 ) -> tuple[str, int]:
-    """An address of rank 0 that all ranks reach, and a free port."""
+    """Returns an address of rank 0 that all ranks reach, and a free port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         text = ""
         if rank == 0:
@@ -71,7 +71,7 @@ def _find_master(
             reached = extension.agree([int(rank == 0 or _reaches(one, int(free))) for one in addresses])
             if rank == 0:
                 listener.shutdown(socket.SHUT_RDWR)  # this ends the accepting thread
-    # By now rank 0 has closed it.
+    # After this, rank 0 has closed the listener.
     if len(addresses) > 1:
         extension.agree([1])
     for address, is_reached in zip(addresses, reached, strict=True):
@@ -84,8 +84,8 @@ def _find_master(
 
 
 def _answer(listener: socket.socket) -> None:
-    """Accept connections until the shutdown, since the system queues only a few."""
-    # Closed connections linger, and would block the port for the next listener.
+    """Accept connections until the listener is shut down, since the system queues only a few."""
+    # Closed connections linger. They would block the port for the next listener.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.listen(128)
 
@@ -109,7 +109,7 @@ def _reaches(address: str, port: int) -> bool:
 
 
 def _own_addresses() -> list[str]:
-    """The IPv4 addresses of GLOO_SOCKET_IFNAME if it is set, or of all interfaces except the loopback."""
+    """Returns the IPv4 addresses of GLOO_SOCKET_IFNAME, or of all interfaces except the loopback."""
     named = os.environ.get("GLOO_SOCKET_IFNAME")
     names = named.split(",") if named else [name for _, name in socket.if_nameindex() if name != "lo"]
     addresses = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job of a process without an MPI launcher. It begins with the first group and ends with the last."""
+"""The job of a process without an MPI launcher, which begins and ends with its first and last group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stretto.support.errors import StrettoError
 from stretto.torch.extension import load_extension, load_library, stop_at_exit
 from stretto.torch.meeting import Clock, Outcome, meet
 
-dist: Any = torch.distributed  # its stubs do not have all
+dist: Any = torch.distributed  # its stubs are incomplete
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class _StoreJob:
 
     name: str
     ranks: list[int]
-    """What PyTorch calls its ranks."""
+    """The numbers of the job's ranks in PyTorch."""
 
 
 _job: _StoreJob | None = None
@@ -32,9 +32,9 @@ _job: _StoreJob | None = None
 def place_in_store_job(
     store: Any, rank: int, ranks: list[int], timeout: timedelta, environment: Mapping[str, str]
 ) -> list[int] | None:
-    """The ranks of a group in the job, which begins unless it has begun. Collective over these ranks.
+    """Returns a group's ranks in the job, which begins unless it has begun. Collective over these ranks.
 
-    None if the ranks are in different jobs, which is so if the first group did not have all ranks.
+    None if the ranks are in different jobs. That happens if the first group did not have all ranks.
     """
     global _job  # noqa: PLW0603  a process is in one job at a time
     if not load_extension().is_in_store_job():
@@ -60,7 +60,7 @@ def _begin(store: Any, rank: int, size: int, clock: Clock, environment: Mapping[
 
 
 def _find_host(store: Any, environment: Mapping[str, str]) -> str | None:
-    """The host that all ranks reach: of the store's server, or the one that the launcher names."""
+    """Returns a host that all ranks reach: that of the store's server, or else the launcher's master."""
     while isinstance(store, dist.PrefixStore):
         store = store.underlying_store
     return str(store.host) if isinstance(store, dist.TCPStore) else environment.get("MASTER_ADDR")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the ranks of a job recorded, and sums it up: traces, profiles.
+"""Reads the traces that the ranks of a job recorded, and makes summaries and profiles of them.
 
-A profile holds the training steps as well, from Horovod's timeline.
+A profile also has the training steps, from Horovod's timeline.
 """
 
 __all__ = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds slow collectives and late ranks in the traces of all ranks, and what late ranks cost.
+"""Finds slow collectives and late ranks in the traces of all ranks, and the cost of late ranks.
 
 The time of a collective, from the first arrival to the last end, has two parts. `wait` lasts until the last
 rank has arrived; no algorithm can shorten it. `work` is the rest. All times are in microseconds on rank 0's
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from stretto.support.errors import StrettoError
 
 BLOCKING = "blocking"
-# In these, no rank can have its result before every rank has begun.
+# In these collectives, no rank can have its result before every rank has begun.
 _NEED_ALL = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
 
 
@@ -50,7 +50,7 @@ class Collective:
 
     @classmethod
     def of(cls, calls: Iterable[Call]) -> Collective:
-        """The collective to which the calls belong."""
+        """Returns the collective to which the calls belong."""
         return cls(tuple(sorted(calls, key=lambda call: (call.begin, call.rank))))
 
     @property
@@ -65,12 +65,12 @@ class Collective:
 
     @property
     def begin(self) -> float:
-        """When the first rank arrived."""
+        """The time at which the first rank arrived."""
         return self.calls[0].begin
 
     @property
     def end(self) -> float:
-        """When the last rank ended its call."""
+        """The time at which the last rank ended its call."""
         return max(call.end for call in self.calls)
 
     @property
@@ -95,7 +95,7 @@ class Collective:
 
     @property
     def lateness(self) -> float:
-        """How much later than the median rank the last one arrived."""
+        """The time from the arrival of the median rank to that of the last."""
         return self.last.begin - statistics.median(call.begin for call in self.calls)
 
     @property
@@ -105,18 +105,18 @@ class Collective:
         return self.last if others and all(map(self.last.is_later_than, others)) else None
 
     def waiting(self, call: Call) -> float:
-        """How long a rank waited for the last one. A broadcast's root may end before, without waiting."""
+        """Returns how long a rank waited for the last rank. A broadcast's root may end without waiting."""
         waits = self.last.is_later_than(call) and call.end > self.last.begin
         return self.last.begin - call.begin if waits else 0.0
 
     @property
     def waited(self) -> float:
-        """How long all ranks together waited for the last."""
+        """The time that all ranks together waited for the last rank."""
         return sum(map(self.waiting, self.calls))
 
     @property
     def waited_alone(self) -> float:
-        """The part of `waited` in which only the last rank was missing: what is gained if it is on time."""
+        """The part of `waited` in which only the last rank was missing: the gain if it is on time."""
         if self.late is None:
             return 0.0
         before = self.calls[-2].begin
@@ -129,12 +129,12 @@ class Collective:
         if last.name not in _NEED_ALL or (last.bytes == 0 and last.name != "barrier"):
             return False
         if last.form != BLOCKING and last.spec == "native":
-            return False  # the trace sees only the start of what the library does in the background
+            return False  # the trace has only the start of the library's calls in the background
         return any(last.begin - call.end > last.clock_error + call.clock_error for call in self.calls)
 
 
 def join(calls: Iterable[Call]) -> list[Collective]:
-    """Group the calls of all ranks into collectives, ordered by their begin."""
+    """Group the calls of all ranks into collectives, ordered by the time at which they begin."""
     groups: dict[tuple[str, int], list[Call]] = defaultdict(list)
     for call in calls:
         groups[call.communicator, call.sequence].append(call)
@@ -161,18 +161,18 @@ def _check(collective: Collective) -> None:
 
 
 def slowest(collectives: Sequence[Collective], count: int) -> list[Collective]:
-    """The collectives with most `work`, the slowest first."""
+    """Returns the collectives with most `work`, the slowest first."""
     return sorted(collectives, key=lambda one: (-one.work, one.last.communicator, one.last.sequence))[:count]
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """How often a rank was late, and how long the others waited for it."""
+    """The collectives in which a rank was late, and the time that the others waited for it."""
 
     rank: int | None
     """None for all collectives whose last ranks arrived too close together to tell which was the last."""
     collectives: int
-    """How many collectives it took part in."""
+    """The number of collectives in which the rank took part."""
     times: int
     waited: float
     waited_alone: float
@@ -181,7 +181,7 @@ class Late:
 
 
 def late_ranks(collectives: Sequence[Collective]) -> list[Late]:
-    """The late ranks; those for which others waited longest come first."""
+    """Returns the late ranks. The ranks for which others waited longest come first."""
     taken_part: dict[int | None, int] = defaultdict(int)
     late: dict[int | None, list[Collective]] = defaultdict(list)
     for collective in collectives:
@@ -210,13 +210,13 @@ class Totals:
 
     collectives: int
     incomplete: int
-    """How many lack the trace of a rank."""
+    """The number of collectives that lack the trace of a rank."""
     overlapping: int
-    """How many are not blocking, so that the program may have computed meanwhile."""
+    """The number of collectives that are not blocking, so that the program may have computed meanwhile."""
     contradictions: int
-    """How many show that clock errors are larger than stated."""
+    """The number of collectives that show that clock errors are larger than stated."""
     inside: dict[int, float]
-    """Time of each rank inside collectives; where they overlap, time counts once."""
+    """The time of each rank inside collectives. Time in which several overlap counts once."""
     waiting: dict[int, float]
     """The part of `inside` spent waiting for late ranks."""
 
@@ -228,7 +228,7 @@ class Totals:
 
 
 def sum_up(collectives: Sequence[Collective], ranks: Iterable[int]) -> Totals:
-    """The totals of the ranks, which are those that left a trace."""
+    """Returns the totals of these ranks, which are the ranks that left a trace."""
     inside: dict[int, list[tuple[float, float]]] = {rank: [] for rank in sorted(ranks)}
     waiting: dict[int, list[tuple[float, float]]] = {rank: [] for rank in inside}
     for collective in collectives:
@@ -246,7 +246,7 @@ def sum_up(collectives: Sequence[Collective], ranks: Iterable[int]) -> Totals:
 
 
 def covered(intervals: Iterable[tuple[float, float]]) -> float:
-    """The length of the union of the intervals."""
+    """Returns the length of the union of the intervals."""
     length = 0.0
     until = float("-inf")
     for begin, end in sorted(intervals):

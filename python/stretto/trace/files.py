@@ -27,10 +27,10 @@ _Kind = TypeVar("_Kind", int, float, str, list[Any], dict[str, Any])
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """An event as it will be written, with its sort key."""
+    """An event as text that will be written, with its sort key."""
 
     key: tuple[float, float]
-    """Begin and negated duration, so that an event comes before the events inside it."""
+    """The begin and the negated duration, so that an event comes before the events inside it."""
     text: str
 
 
@@ -68,7 +68,7 @@ class _UnusableError(Exception):
 
 
 def read_folder(folder: Path) -> TraceFolder:
-    """Read all traces in a folder. Raises StrettoError if there are none, or if they are of several jobs."""
+    """Read all traces in a folder. Raises StrettoError if there are none, or if several jobs wrote them."""
     files = _find(folder)
     traces, complaints = [], []
     for rank, path in sorted(files.items()):
@@ -233,7 +233,7 @@ def write_merged(traces: Sequence[RankTrace], path: Path) -> int:
 
 
 def _in_order(by_rank: Sequence[RankTrace]) -> Iterator[str]:
-    """All events in time order: metadata first, and of simultaneous events the longest, then by rank."""
+    """Yields metadata, then all events by time; of simultaneous events the longest first, then by rank."""
     for trace in by_rank:
         yield from trace.metadata
     for event in heapq.merge(*(trace.events for trace in by_rank), key=lambda event: event.key):

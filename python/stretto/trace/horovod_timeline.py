@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the timeline that Horovod's rank 0 writes (HOROVOD_TIMELINE, with HOROVOD_TIMELINE_MARK_CYCLES=1).
 
-It is a list of Chrome trace events. A killed job does not close the list. Each tensor is a process of its
-own. NEGOTIATE_ALLREDUCE of a tensor ends when the background thread finds that all workers have the tensor.
-Then ALLREDUCE begins, and inside it MPI_ALLREDUCE, at once for all tensors of a message. The end event of
-ALLREDUCE has the tensor's type and shape.
+The timeline is a list of Chrome trace events. A killed job does not close the list. Each tensor has its own
+process id. NEGOTIATE_ALLREDUCE of a tensor ends when the background thread finds that all workers have the
+tensor. Then ALLREDUCE begins, and inside it MPI_ALLREDUCE, at the same time for all tensors of a message.
+The end event of ALLREDUCE has the tensor's type and shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NEGOTIATION, _WHOLE = "NEGOTIATE_ALLREDUCE", "ALLREDUCE"
 _CYCLE = "CYCLE_START"
 _MICROSECOND = 1e-6
 _FEWEST_STEPS = 3
-"""The begin of the first step is unknown, and a median needs more than one value."""
+"""The least number of steps: the begin of the first is unknown, and a median needs several values."""
 _ELEMENT = re.compile(r"[a-z]*?(\d+)")
 
 
@@ -35,9 +35,9 @@ class Seen:
     """One allreduce of a tensor; times are in seconds."""
 
     after: float
-    """The last cycle in which not all workers had the tensor."""
+    """The time of the last cycle in which not all workers had the tensor."""
     by: float
-    """The first cycle in which all workers had it."""
+    """The time of the first cycle in which all workers had the tensor."""
     end: float
 
     @property
@@ -59,7 +59,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class ReadyGradient:
-    """A gradient, and when it is ready in a step."""
+    """A gradient, and the time in a step at which it is ready."""
 
     name: str
     bytes: int
@@ -108,7 +108,7 @@ def _parse(text: str) -> list[dict[str, Any]] | None:
 
 @dataclass(slots=True)
 class _Open:
-    """The events of a tensor that have begun and not ended."""
+    """The events of a tensor that have begun but not ended."""
 
     names: list[str] = field(default_factory=list)
     agreed: float | None = None
@@ -155,7 +155,7 @@ def _time(event: dict[str, Any]) -> float:
 
 
 def _seen(cycles: Sequence[float], agreed: float, end: float) -> Seen:
-    """The two cycles around the agreement; without marks of cycles, the agreement itself."""
+    """Returns the cycles around the agreement; without marks of cycles, the time of the agreement."""
     place = bisect_right(cycles, agreed)
     if place < 2:
         return Seen(agreed, agreed, end)
@@ -163,14 +163,14 @@ def _seen(cycles: Sequence[float], agreed: float, end: float) -> Seen:
 
 
 def _bytes(about: dict[str, Any]) -> int:
-    """The bytes of a tensor, from texts such as `float32` and `[3, 3, 8, 16]`."""
+    """Returns the bytes of a tensor, from texts such as `float32` and `[3, 3, 8, 16]`."""
     match = _ELEMENT.fullmatch(str(about.get("dtype", "")))
     element = max(1, int(match[1]) // 8) if match else 1
     return element * math.prod(int(one) for one in re.findall(r"\d+", str(about.get("shape", ""))))
 
 
 def steps_of(timeline: Timeline) -> Steps | None:
-    """The training steps in a timeline; None if there are too few.
+    """Returns the training steps in a timeline; None if there are too few.
 
     Gradients are the tensors that occur as often as most tensors do: once per step.
     """

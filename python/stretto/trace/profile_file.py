@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of `stretto profile`: the collectives of a job, and its training steps if it is a training."""
+"""The file of `stretto profile`: a job's collectives, and its training steps if the job is a training."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Calls(Part):
     ranks: Count
     bytes: Count
     calls: Count
-    """How many collectives; a collective counts once, not once per rank."""
+    """The number of collectives. A collective counts once, not once per rank."""
     total_bytes: Count
     """Message bytes of one rank, over all these calls."""
     seconds: Spread
@@ -86,7 +86,7 @@ class Training(Part):
     compute_seconds: Time
     """Time until the last gradient is ready: an estimate of a step without communication."""
     uncertainty_seconds: Time
-    """How exactly the ready times of gradients are known."""
+    """The uncertainty of the ready times of gradients."""
     gradients: Annotated[list[GradientPart], Field(min_length=1)]
     messages: list[MessagePart]
 
@@ -99,7 +99,7 @@ class Profile(Part):
     ranks: Annotated[int, Field(gt=0)]
     nodes: Annotated[int, Field(gt=0)]
     seconds: Time
-    """From the first call to the end of the last, as the mean over ranks."""
+    """The seconds from the first call to the end of the last, as the mean over ranks."""
     inside: Time
     """The part of `seconds` inside collectives."""
     waiting: Time
@@ -115,7 +115,7 @@ class Profile(Part):
 
 
 def profile_text(profile: Profile, command: Sequence[str]) -> str:
-    """The file's text; `command` is the command line that made it."""
+    """Returns the file's text; `command` is the command line that made it."""
     where = format_place(profile.ranks, profile.nodes)
     return document_text(FORMAT, command, where, profile.model_dump())
 

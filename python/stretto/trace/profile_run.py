@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program with tracing and Horovod's timeline switched on, and reads what it recorded."""
+"""Runs a program with tracing and Horovod's timeline switched on, and reads the records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from stretto.trace.files import TraceFolder, read_folder
 from stretto.trace.horovod_timeline import Steps, read_timeline, steps_of
 
 _GRACE_SECONDS = 10.0
-"""How long an interrupted program may take to end."""
+"""The time that an interrupted program may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfiledRun:
-    """A program that was run, and what it recorded."""
+    """A program that was run, and its records."""
 
     status: int
     """The program's exit status."""
@@ -32,7 +32,7 @@ class ProfiledRun:
 
 
 class NothingRecordedError(StrettoError):
-    """The program failed before any rank wrote its trace; the command ends with the program's status."""
+    """The program failed before any rank wrote its trace. The command ends with the program's status."""
 
     def __init__(self, status: int) -> None:
         super().__init__("no rank reached MPI_Finalize, so nothing was recorded")
@@ -44,7 +44,7 @@ def run_profiled(
 ) -> ProfiledRun:
     """Run the program. Raises StrettoError if no rank left a trace.
 
-    `stdout`: where its output goes, as for subprocess.
+    `stdout`: the place of the program's output, as for subprocess.
     """
     with tempfile.TemporaryDirectory(prefix="stretto-profile-") as name:
         return _run(program, specs, mpi_name, stdout, Path(name))
@@ -64,7 +64,7 @@ def _run(
     )
     check_root(program, os.environ)
     try:
-        # Processes that the program leaves running on purpose are not ours to end.
+        # Stretto must not end processes that the program leaves running on purpose.
         with jobs.start(
             line, stdin=None, stdout=stdout, sweeps=False, grace_seconds=_GRACE_SECONDS
         ) as process:

@@ -27,7 +27,7 @@ _HIGH = 0.95
 
 
 def make_profile(found: TraceFolder, training: Steps | None) -> Profile:
-    """The profile of a traced job, with its training steps if there are any."""
+    """Returns the profile of a traced job, with its training steps if there are any."""
     collectives = join(call for one in found.traces for call in one.calls)
     totals = sum_up(collectives, (one.rank for one in found.traces))
     gaps = _gaps(call for one in found.traces for call in one.calls)
@@ -51,7 +51,7 @@ def _span(calls: Sequence[Call]) -> float:
 
 
 def _gaps(calls: Iterable[Call]) -> dict[tuple[int, str, int], float]:
-    """Microseconds that each rank spent outside collectives before each of its calls but the first."""
+    """Returns the microseconds outside collectives before each call of a rank except its first."""
     of_rank: dict[int, list[Call]] = defaultdict(list)
     for call in calls:
         of_rank[call.rank].append(call)
@@ -68,7 +68,7 @@ def _gaps(calls: Iterable[Call]) -> dict[tuple[int, str, int], float]:
 
 
 def _inside(collectives: Iterable[Collective]) -> float:
-    """Seconds inside these collectives, as the mean over ranks."""
+    """Returns the seconds inside these collectives, as the mean over ranks."""
     return sum(
         statistics.fmean(call.end - call.begin for call in one.calls) * _MICROSECOND for one in collectives
     )
@@ -118,7 +118,7 @@ def _histogram(collectives: Iterable[Collective]) -> list[Bin]:
 
 
 def _spread(microseconds: Sequence[float]) -> Spread:
-    """Median and 95th percentile, which at most 5 % of the values exceed."""
+    """Returns the median and the 95th percentile, which at most 5 % of the values exceed."""
     if not microseconds:
         return Spread(median=0.0, p95=0.0)
     ascending = sorted(microseconds)

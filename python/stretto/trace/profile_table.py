@@ -12,9 +12,9 @@ from stretto.trace.analysis import BLOCKING
 from stretto.trace.profile_file import Bin, Calls, Profile, Training
 
 _BAR = 24
-"""Characters of the longest bar."""
+"""The number of characters of the longest bar."""
 _MOST_ROWS = 10
-"""How many kinds of calls are listed; the file has all."""
+"""The number of kinds of calls that are listed. The file has all."""
 
 
 def print_profile(its: Profile) -> None:
@@ -76,7 +76,7 @@ def _histogram_table(bins: Sequence[Bin], seconds: float) -> ResultTable[Bin]:
 
 
 def bin_text(begin: int) -> str:
-    """The sizes of a histogram bin: `1 KiB..2 KiB`."""
+    """Returns the sizes of a histogram bin: `1 KiB..2 KiB`."""
     return f"{format_bytes(begin)}..{format_bytes(2 * begin)}" if begin else "0"
 
 

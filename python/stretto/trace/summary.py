@@ -17,7 +17,7 @@ from stretto.trace.timeline import Timeline, choose_calls, timeline_json, timeli
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What `stretto trace` prints."""
+    """The summary that `stretto trace` prints."""
 
     folder: TraceFolder
     collectives: list[Collective]
@@ -34,14 +34,14 @@ def summarize(folder: TraceFolder, top: int) -> Summary:
 
 
 def describe_calls(summary: Summary, names: Sequence[str], ranks: Sequence[int]) -> list[Timeline]:
-    """What ranks did in the calls of these names, or in the usual ones."""
+    """Returns timelines of ranks in the calls of these names, or in the usual calls."""
     traces = summary.folder.traces
     chosen = choose_calls(summary.collectives, names) or usual_calls(summary.collectives, traces)
     return timelines(chosen, traces, ranks)
 
 
 def summary_json(summary: Summary, merged: Path, events: int, described: Sequence[Timeline] = ()) -> str:
-    """The document of the summary, with the merged file, the number of its events, and calls in detail."""
+    """Returns the document of the summary, with the merged file, its number of events, and timelines."""
     found, totals = summary.folder, summary.totals
     content = {
         "folder": str(found.path),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of `stretto trace --json`, as far as others read it."""
+"""The parts of the document of `stretto trace --json` that other rooms read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RankTime(Part):
     rank: Count
     inside_us: Time
     waiting_us: Time
-    """The part of it spent waiting for late ranks."""
+    """The part of `inside_us` spent waiting for late ranks."""
 
 
 class TraceTotals(Part):
@@ -63,7 +63,7 @@ class LateRank(Part):
     """A rank for which others waited."""
 
     rank: Count | None
-    """None for all collectives of which it is not known which rank was the last."""
+    """None for all collectives whose last rank is not known."""
     collectives: Count
     times: Count
     waited_us: Time
@@ -90,6 +90,6 @@ def is_trace_folder(folder: Path) -> bool:
 
 
 def summary_of_folder(folder: Path) -> TraceSummary:
-    """The summary of the traces in a folder, which is not changed."""
+    """Returns the summary of the traces in a folder. The folder is not changed."""
     text = summary_json(summarize(read_folder(folder), _TOP), folder / "trace.json", 0)
     return validate(TraceSummary, json.loads(text), folder)

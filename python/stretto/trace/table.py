@@ -35,7 +35,7 @@ def print_summary(summary: Summary) -> None:
 
 
 def time_text(microseconds: float) -> str:
-    """A time in the unit that suits it, with three digits."""
+    """Returns a time in a suitable unit, with three digits."""
     if microseconds <= 0:
         return "0"
     factor, unit = seconds_unit(microseconds * 1e-6)
@@ -43,12 +43,12 @@ def time_text(microseconds: float) -> str:
 
 
 def call_text(call: Call) -> str:
-    """The call in words: `allreduce of 16 MiB by ring, rank 0 of 4`."""
+    """Returns the call in words: `allreduce of 16 MiB by ring, rank 0 of 4`."""
     return f"{call.name} of {format_bytes(call.bytes)} by {call.spec}, rank {call.rank} of {call.ranks}"
 
 
 def figures_text(timeline: Timeline) -> str:
-    """The seconds that a rank spent on each part of its call, as text."""
+    """Returns the time that a rank spent on each part of its call, as text."""
     its = timeline.figures
     parts = [f"{'in the MPI library' if timeline.is_by_library else 'messages'} {time_text(its.messages)}"]
     if its.reductions > 0:
@@ -79,7 +79,7 @@ def print_timelines(timelines: Sequence[Timeline]) -> None:
 
 
 def _ranks_text(ranks: Sequence[int]) -> str:
-    """Ranks as text, with runs shortened: `1, 4-7`."""
+    """Returns ranks as text, with runs shortened: `1, 4-7`."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and rank == runs[-1][-1] + 1:
@@ -90,7 +90,7 @@ def _ranks_text(ranks: Sequence[int]) -> str:
 
 
 def missing_text(ranks: Sequence[int]) -> str:
-    """A line about the ranks that left no file."""
+    """Returns a line about the ranks that left no file."""
     ranks_text = _ranks_text(ranks)
     if len(ranks) == 1:
         return f"rank {ranks_text} left no trace: it may have been killed before MPI_Finalize"
@@ -102,7 +102,7 @@ def _two_lines(above: str, below: str) -> Text:
 
 
 def slowest_table(collectives: Sequence[Collective]) -> ResultTable[Collective]:
-    """The slowest collectives, in two lines each."""
+    """Returns a table of the slowest collectives, with two lines for each."""
     return ResultTable(
         [
             Column("collective", _sequence_text, left=True, is_key=True),
@@ -138,7 +138,7 @@ def _last_text(one: Collective) -> Text:
 
 
 def late_table(late: Sequence[Late], node_of: dict[int, int]) -> ResultTable[Late]:
-    """The late ranks, in a line each."""
+    """Returns a table of late ranks, with a line for each."""
 
     def worst(one: Late) -> str:
         call = one.worst.last
@@ -159,7 +159,7 @@ def late_table(late: Sequence[Late], node_of: dict[int, int]) -> ResultTable[Lat
 
 
 def totals_line(totals: Totals) -> str:
-    """A line with the number of collectives, the time inside them, and the share of waiting."""
+    """Returns a line with the number of collectives, the time inside them, and the share of waiting."""
     times = list(totals.inside.values())
     low, high = time_text(min(times)), time_text(max(times))
     spread = f" ({low} to {high})" if low != high else ""
@@ -171,7 +171,7 @@ def totals_line(totals: Totals) -> str:
 
 
 def notes(folder: TraceFolder, totals: Totals, late: Sequence[Late]) -> list[str]:
-    """What a reader must know to understand the tables."""
+    """Returns lines with what a reader must know to understand the tables."""
     lines = [
         "wait: from the first arrival to the last; work: from there to the last end",
         "last: the rank that arrived last, and how much later than the median",

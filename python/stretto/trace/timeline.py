@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one rank did in one call, and how much of it at once: copies, messages, reductions.
+"""The copies, messages and reductions of one rank in one call, and the overlap between them.
 
-Messages are rounds: from when the rank could post the messages of a round to when the last of them had
-ended. All times are in microseconds. Those of spans count from the beginning of the call.
+Messages are represented by rounds: a round lasts from the time at which the rank could post its messages to
+the end of the last of them. All times are in microseconds. The times of spans count from the beginning of
+the call.
 """
 
 from __future__ import annotations
@@ -19,31 +20,31 @@ from stretto.trace.analysis import Call, Collective, covered
 from stretto.trace.files import RankTrace
 
 _ROWS_OF_A_CALL = 1000
-"""A call has these rows: its own, those of its flights, and in the end two of copies (docs/formats.md)."""
+"""The rows of a call: its own, the rows of flights, and at the end two rows of copies (docs/formats.md)."""
 _COPY = '"cat":"copy"'
-"""In the text of an event."""
+"""The text by which the event of a copy is recognized."""
 
 
 class Span(NamedTuple):
-    """A time, and what of the call it was spent on."""
+    """An interval, and the part of the call on which the rank spent it."""
 
     begin: float
     end: float
     segment: int | None = None
-    """None: all of the call."""
+    """None stands for the whole call."""
     part: int | None = None
-    """Of a copy, the part of its segment (None: all of it); of anything else, the round."""
+    """For a copy, the part of its segment (None stands for all of it); for other spans, the round."""
     row: int = 0
-    """Of rounds, waits and reductions: the flight that carried the segment."""
+    """For rounds, waits and reductions, the flight that carried the segment."""
 
 
 class Copy(NamedTuple):
     """A copy between device and host memory."""
 
     span: Span
-    """The time in which it may have run: others of its direction had ended."""
+    """The interval in which the copy may have run: earlier copies in its direction had ended."""
     begun: float
-    """When the rank began it."""
+    """The time at which the rank began the copy."""
     bytes: int
 
 
@@ -56,17 +57,17 @@ class Timeline:
     to_device: list[Copy] = field(default_factory=list)
     rounds: list[Span] = field(default_factory=list)
     waits: list[Span] = field(default_factory=list)
-    """Flights had nothing to send: their copies had not arrived."""
+    """Intervals in which a flight had nothing to send, since its copies had not arrived."""
     reductions: list[Span] = field(default_factory=list)
 
     @property
     def time(self) -> float:
-        """How long the call took."""
+        """The duration of the call."""
         return self.call.end - self.call.begin
 
     @property
     def segments(self) -> int:
-        """How many segments are known."""
+        """The number of segments that are known."""
         known = [span.segment for span in self.rounds] + [copy.span.segment for copy in self.copies]
         return 1 + max((one for one in known if one is not None), default=-1)
 
@@ -91,7 +92,7 @@ class Timeline:
 
     @property
     def figures(self) -> Figures:
-        """How long the rank did what. Where several spans of a kind overlap, time counts once."""
+        """The time that the rank spent on each part. Time in which spans of a kind overlap counts once."""
         copies = [copy.span for copy in self.copies]
         messages = self.messages
         either = _covered([*copies, *messages])
@@ -108,7 +109,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The seconds that a rank spent on each part of a call."""
+    """The microseconds that a rank spent on each part of a call."""
 
     call: float
     to_host: float
@@ -118,11 +119,11 @@ class Figures:
     messages: float
     reductions: float
     both: float
-    """Copies and messages at once."""
+    """The time in which copies and messages overlapped."""
 
     @property
     def overlap(self) -> float:
-        """The share of the call in which copies and messages were under way at once."""
+        """The share of the call in which copies and messages overlapped."""
         return self.both / self.call if self.call > 0 else 0.0
 
 
@@ -131,7 +132,7 @@ def _covered(spans: Iterable[Span]) -> float:
 
 
 def choose_calls(collectives: Sequence[Collective], names: Sequence[str]) -> list[Collective]:
-    """The collectives of these names: a sequence number, or that and a communicator, `3:8@1f3a.0`."""
+    """Returns the collectives of these names: a sequence number, or with a communicator, `3:8@1f3a.0`."""
     return [_find(collectives, name) for name in names]
 
 
@@ -153,9 +154,10 @@ def _find(collectives: Sequence[Collective], name: str) -> Collective:
 
 
 def usual_calls(collectives: Sequence[Collective], traces: Sequence[RankTrace]) -> list[Collective]:
-    """The last call of each spec whose calls copied device memory; if none did, the one with most work.
+    """Returns the last call of each spec whose calls copied device memory, or the call with most work.
 
-    The trace has no messages of a call that the MPI library carried out, so another one is preferred.
+    The latter is returned if no call made copies. The trace has no messages of calls that the MPI library
+    carried out, so other calls are preferred.
     """
     copies = {trace.rank: [event.key[0] for event in trace.events if _COPY in event.text] for trace in traces}
 
@@ -172,7 +174,10 @@ def usual_calls(collectives: Sequence[Collective], traces: Sequence[RankTrace]) 
 def timelines(
     collectives: Sequence[Collective], traces: Sequence[RankTrace], ranks: Sequence[int]
 ) -> list[Timeline]:
-    """What these ranks did in these collectives; no ranks: the first one that copied, or the first one."""
+    """Returns the timelines of these ranks in these collectives.
+
+    If no ranks are given, the first rank that made copies is taken, or else the first rank.
+    """
     if not collectives:
         raise StrettoError("the trace has no collective to describe")
     by_rank = {trace.rank: trace for trace in traces}
@@ -193,13 +198,13 @@ def timelines(
 
 
 def timeline_of(trace: RankTrace, call: Call) -> Timeline:
-    """What a rank did in its call."""
+    """Returns the timeline of a rank's call."""
     events = [event for event in _between(trace, call) if event.get("ph") == "X"]
     try:
         return _interpret(call, events)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StrettoError(
-            f"{trace.path}: an event inside of {call.name} {call.sequence} is not as Stretto writes it"
+            f"{trace.path}: an event inside {call.name} {call.sequence} has an unknown form"
         ) from None
 
 
@@ -242,7 +247,7 @@ def _is_of(more: dict[str, Any], call: Call) -> bool:
 
 
 def _segments(begins: Sequence[tuple[int, float, str]]) -> Callable[[int, float], int]:
-    """A function that says which segment a row carried at a time."""
+    """Returns a function that finds the segment that a row carried at a time."""
     rows: dict[int, list[tuple[float, int]]] = {}
     for row, begin, name in sorted(begins):
         rows.setdefault(row, []).append((begin, int(name.split()[1])))
@@ -254,7 +259,7 @@ def _segments(begins: Sequence[tuple[int, float, str]]) -> Callable[[int, float]
 
 
 def timeline_json(timeline: Timeline) -> dict[str, Any]:
-    """The figures of a call, and its copies."""
+    """Returns the figures of a call, with the bytes that it copied."""
     its, call = timeline.figures, timeline.call
     return {
         "rank": call.rank,

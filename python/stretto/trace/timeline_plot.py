@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what ranks did in calls: time to the right, and a lane each for copies, messages and reductions."""
+"""Draws timelines of calls: time to the right, and lanes for copies, messages and reductions."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _GAP_LANES = 0.45
 _FONT_SIZE = 7
 _DIGIT_INCHES = 0.065
 _NO_GAP = 0.01
-"""In microseconds."""
+"""Microseconds below which two bars count as adjacent."""
 _MOST_IN_LEGEND = 10
-"""Of more segments, the legend shows the range."""
+"""The most segments that the legend names. If there are more, it shows their range."""
 _NUMBERED = 8
-"""Of bars too narrow for their numbers, each so-many-th has one."""
+"""The step of the numbers that are shown for bars that are too narrow for their numbers."""
 _WHOLE = "#8FA3B5"
-"""Of what belongs to no segment."""
+"""The colour of bars that belong to no segment."""
 _WAIT = "#E4E4E4"
 
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A row of bars, or one for each flight."""
+    """A row of bars, or a row for each flight."""
 
     label: str
     spans: Sequence[Span]
     rows: int = 1
     waits: Sequence[Span] = ()
     is_thin: bool = False
-    """Its bars may be too short to be seen without an edge."""
+    """Whether its bars may be too short to be seen without an edge."""
 
     @property
     def height(self) -> float:
@@ -59,7 +59,7 @@ def draw_timelines(timelines: Sequence[Timeline], file: Path) -> None:
 
 
 def timelines_figure(timelines: Sequence[Timeline]) -> Figure:
-    """A figure of the calls below each other, on one scale of time."""
+    """Returns a figure of the calls below each other, on one scale of time."""
     every = [_lanes(one) for one in timelines]
     heights = [_height(lanes) * _LANE_INCHES for lanes in every]
     figure = new_figure(_WIDTH, sum(heights) + 0.7 * len(every) + 0.8)
@@ -68,7 +68,7 @@ def timelines_figure(timelines: Sequence[Timeline]) -> Figure:
     factor, unit = seconds_unit(longest * 1e-6)
     scale = 1e-6 / factor
     panels[0].set_xlim(0, longest * scale * 1.005)
-    # A segment has one colour in all panels, so that one legend serves them all.
+    # A segment has the same colour in all panels, so that one legend serves them all.
     segments = max(one.segments for one in timelines)
     for axes, timeline, lanes in zip(panels, timelines, every, strict=True):
         _Panel(axes, timeline, scale, _BARS_WIDTH / longest, segments).draw(lanes)
@@ -78,7 +78,7 @@ def timelines_figure(timelines: Sequence[Timeline]) -> Figure:
 
 
 def _lanes(timeline: Timeline) -> list[_Lane]:
-    """The lanes from above; those in which nothing happened are left out, except for that of messages."""
+    """Returns the lanes from top to bottom, without empty lanes except for that of messages."""
     its = timeline.figures
     flights = 1 + max((span.row for span in timeline.messages), default=0)
     messages = "in the MPI library" if timeline.is_by_library else "messages"
@@ -101,14 +101,14 @@ def _height(lanes: Sequence[_Lane]) -> float:
 
 
 class _Panel:
-    """One call."""
+    """The panel of one call."""
 
     def __init__(self, axes: Axes, timeline: Timeline, scale: float, inches: float, segments: int) -> None:
         self._axes = axes
         self._timeline = timeline
         self._scale = scale
         self._inches = inches
-        """Of one microsecond."""
+        """The width of one microsecond, in inches."""
         self._segments = segments
         """The most segments of any panel."""
 
@@ -161,7 +161,7 @@ class _Panel:
             self._number_some(lane.spans, top)
 
     def _number(self, span: Span) -> int | None:
-        """The segment; in a call of one segment, the part or the round."""
+        """Returns the segment of a span or, in a call of one segment, the part or the round."""
         return span.segment if self._timeline.segments > 1 else span.part
 
     def _inches_of(self, begin: float, end: float) -> float:
@@ -172,15 +172,15 @@ class _Panel:
     ) -> None:
         if not bars:
             return
-        # No light shows through between bars of one colour that have no edges.
+        # Adjacent bars of one colour are also drawn as one, so that no light shows through between them.
         for colour, run in _runs(bars):
             length = run.end - run.begin
             self._axes.broken_barh(
                 [(run.begin * self._scale, length * self._scale)], at, facecolors=colour, linewidth=0
             )
         times = [(span.begin * self._scale, (span.end - span.begin) * self._scale) for span, _ in bars]
-        # A white edge divides bars, but hides those that are no wider. What is short but must be seen has an
-        # edge of its own colour.
+        # A white edge divides bars, but hides bars that are no wider than it. Short bars that must be seen
+        # have an edge of their own colour.
         edges = [
             colour if is_thin else "white" if self._inches_of(span.begin, span.end) > 0.03 else "none"
             for span, colour in bars
@@ -190,7 +190,7 @@ class _Panel:
         )
 
     def _draw_numbers(self, bars: Sequence[tuple[Span, str]], at: tuple[float, float]) -> None:
-        """Write numbers into bars that are wide enough. Bars of one number, one after the other, have one."""
+        """Write numbers into bars that are wide enough. Adjacent bars with the same number share one."""
         for number, group in groupby(bars, key=lambda bar: self._number(bar[0])):
             own = list(group)
             text = "whole call" if number is None else str(number)
@@ -204,7 +204,7 @@ class _Panel:
             )  # fmt: skip
 
     def _number_some(self, spans: Sequence[Span], top: float) -> None:
-        """Write the numbers of bars that are too narrow above them, as far as there is room."""
+        """Write the numbers of narrow bars above the bars, as far as there is room."""
         free = -1.0
         for span in sorted(spans):
             number = self._number(span)
@@ -220,7 +220,7 @@ class _Panel:
 
 
 def _runs(bars: Sequence[tuple[Span, str]]) -> Iterator[tuple[str, Span]]:
-    """Bars of one colour that follow each other, as one."""
+    """Yields adjacent bars of one colour as one bar."""
     run: tuple[str, Span] | None = None
     for span, colour in bars:
         if run and run[0] == colour and span.begin - run[1].end < _NO_GAP:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the file of a training, as far as replays are compared with it."""
+"""Reads the parts of a training's file with which replays are compared."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MeasuredTraining(Part):
     nodes: Positive
     mpi: str
     compute_seconds: Seconds | None = None
-    """Time of a step without communication, while all workers compute."""
+    """The time of a step without communication, while all workers compute."""
     lines: Annotated[list[Line], Field(min_length=1)]
 
     @property
@@ -53,7 +53,7 @@ class MeasuredTraining(Part):
 
 
 def load_training(file: Path) -> MeasuredTraining:
-    """Read a training. Raises StrettoError for any other file, or if nodes differ in their workers."""
+    """Read a training. Raises StrettoError for other files, or if nodes differ in their workers."""
     training = validate(MeasuredTraining, read_json(file), file)
     if training.ranks % training.nodes:
         raise StrettoError(

@@ -13,23 +13,23 @@ from stretto.workers.packages import PACKAGES, missing_complaint
 
 
 def find_python(given: str | None) -> str:
-    """The path of the given interpreter, or of this one. Raises StrettoError if it does not exist."""
+    """Returns the path of the given interpreter, or of this one. Raises StrettoError if there is none."""
     if given is None:
         return sys.executable
     found = shutil.which(given)
     if found is None:
         raise StrettoError(f"--python {given}: there is no such program")
-    # Not resolved: a virtual environment is found by the location of its link to the interpreter.
+    # The link is not resolved, since Python finds a virtual environment by the location of the link.
     return str(Path(found).absolute())
 
 
 def check_packages(python: str, framework: str) -> None:
     """Refuse an interpreter that lacks a package of the framework.
 
-    Asked before ranks are started, as a launcher would print many lines.
+    This is checked before ranks are started, since a launcher would print many lines.
     """
     names = PACKAGES[framework]
-    # Workers do not import from the current folder either.
+    # Workers also do not import from the current folder.
     code = (
         "import sys; sys.path[:] = filter(None, sys.path); from importlib.util import find_spec; "
         f"print(*[name for name in {names} if find_spec(name) is None])"

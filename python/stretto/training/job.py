@@ -16,7 +16,7 @@ from stretto.training.result import Line, Training
 from stretto.workers.options import Options
 
 _END_SECONDS = 20.0
-"""How long the framework and MPI may take to end after the last step."""
+"""The time that the framework and MPI may take to end after the last step."""
 _KILLED = (-9, 137)
 
 Progress = Callable[[float, float], None]
@@ -41,7 +41,7 @@ def run(
         try:
             process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
-            return  # all results are there; leaving the block ends the job
+            return  # all results have arrived; leaving the block ends the job
 
 
 def _why(process: subprocess.Popen[str]) -> str:

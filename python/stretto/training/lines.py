@@ -14,12 +14,12 @@ _LABELS = {"ring": "RNG"}
 
 
 def label(spec: str) -> str:
-    """The papers' label of a spec; the spec itself if they have none."""
+    """Returns the papers' label of a spec; the spec itself if they have none."""
     return _LABELS.get(spec) or label_of(spec)
 
 
 def parse(text: str) -> list[str]:
-    """Parse a list of specs; duplicates are dropped. Raises StrettoError for a spec that cannot be used."""
+    """Parse a list of specs and drop duplicates. Raises StrettoError for a spec that cannot be used."""
     specs = split_specs(text)
     for spec in specs:
         if spec.startswith("native("):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a training: prepares the job, runs it, and keeps what it measured if it is interrupted."""
+"""Measures a training: prepares the job, runs it, and keeps the results if it is interrupted."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Measurement:
     interpreter: str
     options: Options
     patience: float
-    """Seconds after which a job is ended if no step ends."""
+    """The seconds after which the job is ended if no step has ended."""
     training: Training
-    """Receives what is measured."""
+    """Receives the results."""
     watch: LoadWatch
 
     def run(self, progress: job.Progress) -> None:
@@ -60,7 +60,7 @@ def prepare(request: Request, place: Place, python: str | None, patience: float)
         ranks = Lab(place.lab_name).require().nodes * place.ppn
     if not place.launcher:
         memory.check(request.model, request.architecture, request.batch, ranks)
-    # The number of ranks of the user's own launcher is unknown: workers count those of their node.
+    # The number of ranks of the user's own launcher is unknown. Workers then count the ranks of their node.
     threads = 0 if place.launcher else max(1, (os.cpu_count() or 1) // ranks)
     options = request.options(threads)
     interpreter = find_python(python)

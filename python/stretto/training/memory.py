@@ -14,13 +14,13 @@ from stretto.support.units import format_bytes
 
 _FLOAT = 4
 _COPIES = 3
-"""Copies of the parameters: themselves, gradients, and momentum."""
+"""Copies of the parameters: the parameters themselves, gradients, and momentum."""
 _PROGRAM = 300 << 20
-"""Memory of a framework without a network."""
+"""The memory of a framework without a network."""
 
 
 def activations(architecture: Architecture) -> int:
-    """Number of outputs of all layers for one image, which the backward pass needs."""
+    """Returns the number of outputs of all layers for one image, which the backward pass needs."""
     return _activations(architecture.layers, architecture.image)
 
 
@@ -35,7 +35,7 @@ def _activations(layers: tuple[Layer, ...], shape: Shape) -> int:
 
 
 def rank_bytes(model: str, architecture: Architecture, batch: int) -> int:
-    """The least memory that a rank needs."""
+    """Returns the least memory that a rank needs."""
     parameters = NETWORKS[model]().parameters
     return _PROGRAM + _FLOAT * (_COPIES * parameters + batch * activations(architecture))
 

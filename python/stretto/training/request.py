@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to train, and how: the options of `stretto train` that do not depend on where it runs."""
+"""The options of `stretto train` that do not depend on where the training runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Request:
     model: str
     framework: Framework
     data: Data | None
-    """None: the images that the network is made for."""
+    """None stands for the images that the network is made for."""
     batch: int
     steps: int
     rounds: int
@@ -60,7 +60,7 @@ class Request:
     backend: Backend
     compute_steps: int
     threads: int | None
-    """None: a share of the cores."""
+    """None stands for a share of the cores."""
     seed: int
     learning_rate: float
 
@@ -90,11 +90,11 @@ class Request:
         return not self.without_stretto and self.backend != Backend.GLOO
 
     def lines(self) -> list[str]:
-        """The specs to measure; only `native` without Stretto."""
+        """Returns the specs to measure; only `native` if the job runs without Stretto."""
         return lines.parse(self.specs) if self.uses_stretto else [NATIVE]
 
     def options(self, threads: int) -> Options:
-        """The options of the workers; `threads` is used if none were requested."""
+        """Returns the options of the workers. `threads` is used if the user requested no number."""
         usual = Data.CIFAR10 if self.model == "resnet110" else Data.IMAGENET
         return Options(
             framework=self.framework.value,

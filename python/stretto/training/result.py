@@ -33,7 +33,7 @@ class Line:
 
     @property
     def step_seconds(self) -> list[float]:
-        """The mean length of a step, for each round."""
+        """The mean duration of a step, for each round."""
         return [statistics.fmean(steps) for _, steps in sorted(self.rounds.items())]
 
 
@@ -61,7 +61,7 @@ class Training:
     load: Load | None = None
     """Load of the machine during the training."""
     incomplete: str = ""
-    """Why it ended before its last round."""
+    """The reason why the training ended before its last round."""
 
     def end_early(self, why: str, steps: int) -> None:
         """Keep only the rounds in which every line has all its `steps`."""
@@ -79,29 +79,29 @@ class Training:
 
     @property
     def compute_seconds(self) -> float | None:
-        """Time of a step without communication, while all ranks compute."""
+        """The time of a step without communication, while all ranks compute."""
         return statistics.median(self.compute) if self.compute else None
 
     def images_per_second(self, line: Line) -> Estimate:
-        """Images per second of all ranks."""
+        """Returns images per second of all ranks."""
         images = self.batch * self.ranks
         return estimate_median(line.step_seconds).map_decreasing(lambda seconds: images / seconds)
 
     def gain(self, line: Line) -> Estimate | None:
-        """The speedup over the MPI default, by pairs of the same round."""
+        """Returns the speedup over the MPI default, by pairs of the same round."""
         native = next((one for one in self.lines if one.spec == NATIVE), None)
         if native is None or line is native:
             return None
         return speedup(native.step_seconds, line.step_seconds)
 
     def communication_share(self, line: Line) -> float | None:
-        """The share of a step that is not computation: the most that better communication can gain."""
+        """Returns the share of a step that is not computation: the most that communication can gain."""
         if self.compute_seconds is None:
             return None
         return max(0.0, 1 - self.compute_seconds / statistics.median(line.step_seconds))
 
     def to_json(self) -> dict[str, Any]:
-        """The content of the document."""
+        """Returns the content of the document."""
         return {
             "framework": self.framework,
             "about": self.about,
@@ -136,6 +136,6 @@ class Training:
         }
 
     def text(self) -> str:
-        """The document."""
+        """Returns the document."""
         where = f"{format_place(self.ranks, self.nodes)}, {self.mpi}"
         return document_text(FORMAT, sys.argv, where, self.to_json())

@@ -18,7 +18,7 @@ def print_training(training: Training) -> None:
 
 
 def table(training: Training) -> ResultTable[Line]:
-    """A row for each spec."""
+    """Returns a table with a row for each spec."""
     images = training.batch * training.ranks
     ranks = format_count(training.ranks, "rank")
 
@@ -48,7 +48,7 @@ def table(training: Training) -> ResultTable[Line]:
 
 
 def notes(training: Training) -> Iterator[str]:
-    """What a reader must know to understand the table."""
+    """Yields lines with what a reader must know to understand the table."""
     if training.incomplete:
         yield f"! {training.incomplete}"
     for line in training.load.remarks() if training.load else []:
@@ -58,7 +58,7 @@ def notes(training: Training) -> Iterator[str]:
     where = format_place(training.ranks, training.nodes)
     links = f", links of {format_rate(training.rate)}" if training.rate else ""
     yield f"{training.about}, {training.mpi}, {where}{links}; {training.parameters:,} parameters"
-    how = f"medians of {rounds} alternating rounds, with {100 * coverage:.0f} % confidence intervals"
+    how = f"medians of {rounds} alternating rounds, with {format_percent(coverage)} confidence intervals"
     pairs = "speedup over the MPI default, in pairs of the same round"
     yield f"{how}; {pairs}" if rounds > 1 else f"one round, so there are no confidence intervals; {pairs}"
     if training.compute_seconds is not None:

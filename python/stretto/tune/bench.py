@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search's `Bench` on a job of the measuring program: measures specs and records it in the journal."""
+"""The search's `Bench` on a job of the measuring program, which records measurements in the journal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stretto.tune.launches import Launches
 
 # A spec whose calls take as long as this is measured without warm-up calls.
 _LONG_SECONDS = 50e-3
-# A job that is silent for so much longer than the measurement should take is given up.
+# A job is given up if it is silent for this much longer than the measurement should take.
 _PATIENCE_SECONDS = 120.0
 _PATIENCE_FACTOR = 20.0
 
@@ -33,7 +33,7 @@ class JobBench:
         launches: Launches | None = None,
         left_out: Sequence[str] = (),
     ) -> None:
-        """`begin`: when the tuning began, by time.monotonic(). `left_out`: as `allreduce native(ring)`."""
+        """`begin`: begin of the tuning, by time.monotonic(). `left_out`: such as `allreduce native(ring)`."""
         self._job = job
         self._journal = journal
         self._begin = begin
@@ -44,13 +44,13 @@ class JobBench:
         self.remarks: list[str] = []
 
     def elapsed(self) -> float:
-        """Seconds since the tuning began."""
+        """Returns the seconds since the tuning began."""
         return time.monotonic() - self._begin
 
     def measure(
         self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
     ) -> Samples:
-        """Seconds of a call by each spec (see Bench). Raises EndedError if the job ends."""
+        """Returns the seconds of a call by each spec (see Bench). Raises EndedError if the job ends."""
         wanted = [spec for spec in specs if f"{kind.name} {spec}" not in self._left_out]
         self._journal.measuring(kind.name, size, wanted)
         try:
@@ -98,7 +98,7 @@ class JobBench:
             return {series.spec: series.seconds for series in run.series if series.correct}
 
     def _refused(self, kind: CallKind, specs: list[str], message: str) -> str | None:
-        """The library's own algorithm that the message refuses; None if it is about something else."""
+        """Returns the library's own algorithm that the message refuses; None for other messages."""
         match = re.search(r"spec (native\(.*?\))[: ]", message)
         if match is None or match[1] not in specs:
             return None
@@ -122,7 +122,7 @@ def request(
     *,
     cold: bool = False,
 ) -> list[str]:
-    """The measuring program's arguments for one measurement. `cold`: one call by one, from the first on."""
+    """Returns the measuring program's arguments. `cold`: to measure single calls, from the first on."""
     each = seconds / max(1, repetitions) / max(1, len(specs))
     return [
         "--collective", kind.collective,
@@ -131,7 +131,7 @@ def request(
         "--sizes", str(size),
         "--repetitions", str(repetitions),
         "--min-seconds", "0",
-        # If it takes much longer than planned, as on a busy machine, fewer samples must do.
+        # If this takes much longer than planned, as on a busy machine, fewer samples must be enough.
         "--max-seconds", f"{max(1.0, 3 * seconds):.3f}",
         "--warmup", "0" if each > _LONG_SECONDS else "1",
         "--seed", str(seed),

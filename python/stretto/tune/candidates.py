@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specs that `stretto tune` tries: the registry's algorithms with parameters, and the library's own."""
+"""The specs that `stretto tune` tries: the registry's algorithms with parameters, and the library's own
+algorithms."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from stretto.spec.native import NATIVE, library_name, native_by, usable
 from stretto.spec.topologies import parse_topology
 
 _KIB = 1 << 10
-# Message sizes of pipelined schedules: large compared with the cost of a message, small enough to be sent
-# eagerly. Other sizes are tried for the winners.
+# Message sizes of pipelined schedules. They are large compared with the cost of a message, but small enough
+# to be sent eagerly. Other sizes are tried for the winners.
 _USUAL_MESSAGES = (32 * _KIB, 8 * _KIB)
 _LEAST_SEGMENT = 4 * _KIB
 _MOST_SEGMENTS = 1024
@@ -43,12 +44,12 @@ class Candidates:
     """Whether `native` is tried in segments, as several of the library's non-blocking calls at once."""
 
     def all(self, size: int) -> list[str]:
-        """The specs to start with at a size, without `native`."""
+        """Returns the specs to start with at a size, without `native`."""
         specs = [*self._whole_and_cut(size), *self._native_in_segments(size), *self._of_library(size)]
         return list(dict.fromkeys(specs))
 
     def variants(self, spec: str, size: int) -> list[str]:
-        """The spec with the next smaller and larger segments, and with other windows."""
+        """Returns the spec with the next smaller and larger segments, and with other windows."""
         name = library_name(spec)
         if name is not None:
             return self._library_variants(name, size)
@@ -65,7 +66,7 @@ class Candidates:
             head,
             *(_with_segment(head, bytes_) for bytes_ in (now // 4, now * 4) if _is_cut(bytes_, size)),
         ]
-        # If there are few segments, all are in flight anyway.
+        # If there are few segments, all of them are in flight with any window.
         windows = [window for window in _WINDOWS if window < size // now and ":window=" not in spec]
         others += [f"{_with_segment(head, now)}:window={window}" for window in windows]
         return [self._spelled(other) for other in others]
@@ -76,7 +77,7 @@ class Candidates:
 
     @functools.cached_property
     def _recipes(self) -> list[str]:
-        """The algorithms with their radixes and parts that fit the topology."""
+        """The algorithms, with their radixes and parts, that support the topology."""
         recipes = [
             recipe
             for algorithm in _core.algorithms()
@@ -98,7 +99,7 @@ class Candidates:
         )
 
     def _cut(self, recipe: str, size: int, messages: Iterable[int]) -> list[str]:
-        """The recipe in segments by the first of these message sizes that cuts the call's message."""
+        """Returns the recipe in segments, by the first of `messages` that cuts the call's message."""
         if not self._can_be_cut(recipe):
             return []
         for message in messages:
@@ -148,7 +149,7 @@ def _blocks(collective: str, recipe: str, topology: str) -> int:
 
 
 def _power_of_two(number: int) -> int:
-    """The smallest power of two that is not smaller."""
+    """Returns the smallest power of two that is at least `number`."""
     return 1 << max(0, number - 1).bit_length()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides by fresh samples at one size which finalists are faster than `native`, and which to choose."""
+"""Decides by fresh samples at one size which finalists are faster than `native`, and chooses one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from stretto.spec.native import NATIVE, library_name
 from stretto.support.estimates import Estimate, estimate_median, slowdown, speedup
 from stretto.tune.findings import Choice, Pool, Samples
 
-# A choice other than `native` must be this much faster: the lower end of the interval of the paired ratio, in
-# fresh samples, must be above it.
+# A choice other than `native` must be this much faster: in fresh samples, the lower end of the interval of
+# the paired ratio must be above this.
 LEAST_GAIN = 1.01
 # A confirmation looks at its samples up to three times, so each look needs a wider interval.
 CONFIDENCE = 0.98
-# A spec counts as equal to the best if it is not slower by more than this.
+# A spec counts as equal to the best spec if it is at most this much slower.
 EQUAL = 1.02
-# An algorithm of the library must be set when the job starts, so it must be this much faster.
+# An algorithm of the library must be set when the job starts. So it must be this much faster to be chosen.
 TOLD = 1.05
 
 
 class Evidence:
     """Samples of `native` and other specs for a kind of call, and for its twin if it has one.
 
-    A choice must be faster for one of the two, and not slower for the other.
+    A choice must be faster for either the kind of call or its twin, and not slower for the other.
     """
 
     def __init__(self, may_be_chosen: Callable[[str], bool]) -> None:
@@ -37,11 +37,11 @@ class Evidence:
         self._twin.add(of_twin)
 
     def specs(self) -> list[str]:
-        """All specs with samples, `native` among them."""
+        """Returns all specs with samples, `native` among them."""
         return [spec for spec in self._pool.specs() if self._pool.seconds(spec)]
 
     def is_settled(self) -> bool:
-        """Whether more samples would not change which specs are faster than `native`, and which is ahead."""
+        """Whether more samples would not change which specs are faster than `native`, and which leads."""
         others = [spec for spec in self.specs() if spec != NATIVE]
         faster = sorted((spec for spec in others if self._is_faster(spec)), key=self._seconds)
         if any(spec not in faster and not self._is_hopeless(spec) for spec in others):
@@ -50,9 +50,9 @@ class Evidence:
         return all(ratio.low > 1 or ratio.high < EQUAL for ratio in ratios)
 
     def choose(self, before: str, *, in_doubt_native: bool) -> str | None:
-        """The spec to choose; None if that is in doubt and `in_doubt_native` is False.
+        """Returns the spec to choose; None if that is in doubt and `in_doubt_native` is False.
 
-        `before`: the choice at the next smaller size, which is kept if it is as good as any.
+        `before`: the choice at the nearest other size, which is kept if it is as good as any.
         """
         gains = self._gains()
         faster = [spec for spec in gains if self._is_faster(spec) and self._may_be_chosen(spec)]
@@ -69,7 +69,7 @@ class Evidence:
         return min(equal, key=lambda spec: (spec != before, *simplicity(spec), self._seconds(spec)))
 
     def choice(self, size: int, spec: str) -> Choice:
-        """The choice with its times and gain, and the best of the library's own algorithms."""
+        """Returns the choice with its times and gain, and the best of the library's own algorithms."""
         own = {one: gain for one, gain in self._gains().items() if library_name(one)}
         library = max(own, key=lambda one: own[one].median) if own else None
         return Choice(
@@ -83,7 +83,7 @@ class Evidence:
         )
 
     def gain_of_twin(self, spec: str) -> Estimate | None:
-        """The twin's gain, if the spec was chosen because of the twin only; else None."""
+        """Returns the twin's gain if the spec was chosen only because of the twin, and otherwise None."""
         if spec == NATIVE or _gain(self._pool, spec).low > LEAST_GAIN:
             return None
         return _gain(self._twin, spec) if self._twin.seconds(spec) else None
@@ -105,7 +105,7 @@ class Evidence:
         return all(gain.high < EQUAL for gain in gains) or any(gain.high < 1 / EQUAL for gain in gains)
 
     def _seconds(self, spec: str) -> float:
-        """Median seconds of a call, plus those of the twin's call."""
+        """Returns the median seconds of a call, plus the median seconds of the twin's call."""
         return sum(pool.median(spec) for pool in (self._pool, self._twin) if pool.seconds(spec))
 
 
@@ -115,5 +115,8 @@ def _gain(pool: Pool, spec: str) -> Estimate:
 
 
 def simplicity(spec: str) -> tuple[int, int]:
-    """A sort key: simpler specs first, then the library's own algorithms, which must be set at its start."""
+    """Returns a sort key: simple specs first, and the library's own algorithms last.
+
+    The latter must be set when the job starts.
+    """
     return (1 if library_name(spec) else 0, spec.count(":") + spec.count("("))

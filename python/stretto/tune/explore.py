@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the finalists of one size: rounds of interleaved samples, in which the slower specs are dropped."""
+"""Finds the finalists of one size, by rounds of interleaved samples in which slower specs are dropped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from stretto.tune.evidence import EQUAL
 from stretto.tune.findings import Pool
 from stretto.tune.measuring import Measuring
 
-# With few samples a spec is dropped only if it is far behind: by number of samples, how many times as slow.
+# With few samples, a spec is dropped only if it is far behind. By the number of samples: how many times as
+# slow as the best it must be.
 _FAR_BEHIND = {1: 2.0, 2: 1.3, 3: 1.15, 4: 1.1, 5: 1.08}
 _BEHIND = 1.02
 _FEWEST = 3  # candidates that halving leaves
@@ -33,7 +34,7 @@ class Explorer:
         rule: Callable[[int], str],
         report: Callable[[str], None],
     ) -> None:
-        """`rule`: the spec that is tried at a size in any case."""
+        """`rule`: returns the spec that is always tried at a size."""
         self._measuring = measuring
         self._times = measuring.times
         self._candidates = candidates
@@ -42,10 +43,10 @@ class Explorer:
         self._report = report
 
     def explore(self, size: int, share: float, previous: Iterable[str]) -> tuple[list[str], str | None]:
-        """At most three finalists, the best first, and the best of the library's own algorithms.
+        """Returns at most three finalists, the best first, and the best of the library's own algorithms.
 
-        `share`: seconds for this size, of which exploring takes a part. `previous`: choices at other sizes.
-        There are no finalists if nothing comes near `native`.
+        `share`: the seconds for this size; exploring takes a part of them. `previous`: choices at other
+        sizes. There are no finalists if no spec comes near `native`.
         """
         begin = self._measuring.elapsed()
         screened, end = begin + _SCREENING * share, begin + _EXPLORING * share
@@ -72,14 +73,14 @@ class Explorer:
         return finalists, self._best_library(pool, finalists)
 
     def _affordable(self, size: int, seconds: float, previous: Iterable[str]) -> list[str]:
-        """The candidates for which there is time, the most promising first."""
+        """Returns the candidates for which there is time, the most promising first."""
         specs = dict.fromkeys([*self._candidates(size), *previous])
         expected = {spec: self._times.expected(spec, size) for spec in specs}
         unknown = [spec for spec, time in expected.items() if time is None]
         known = sorted(
             (spec for spec in expected if expected[spec] is not None), key=lambda spec: expected[spec] or 0
         )
-        # If few are unknown, they go first. If most are, the registry's order is as good as any.
+        # If few are unknown, they go first. If most are, the registry's order is as good as any other.
         order = [*known, *unknown] if len(unknown) > len(known) else [*unknown, *known]
         chosen = self._within(size, order, 3 * self._times.cost(size, [NATIVE]), seconds)
         own = [spec for spec in order if library_name(spec) is not None]
@@ -88,9 +89,10 @@ class Explorer:
         return [spec for spec in dict.fromkeys([self._rule(size), *chosen]) if spec != NATIVE]
 
     def _look(self, size: int, specs: Sequence[str], end: float) -> list[str]:
-        """The specs that are not hopeless by one sample of each, the fastest first.
+        """Takes one sample of each spec. Returns the specs that are not hopeless, the fastest first.
 
-        They come in small groups, and none after the end: what an unknown one takes is known afterwards only.
+        Specs are measured in small groups, and no group begins after the end: the time of an unknown spec is
+        known only afterwards.
         """
         seen: list[str] = []
         for at in range(0, len(specs), _GROUP):
@@ -102,12 +104,15 @@ class Explorer:
         return sorted((one for one in seen if known[one] <= most), key=known.__getitem__)
 
     def _fastest(self, size: int) -> float:
-        """The shortest known time of a call: a spec that cannot be chosen must not displace one that can."""
+        """Returns the shortest known time of a call by `native` or a spec that can be chosen.
+
+        A spec that cannot be chosen must not displace one that can.
+        """
         times = self._times.at(size)
         return min(times[one] for one in times if one == NATIVE or self._measuring.may_be_chosen(one))
 
     def _within(self, size: int, specs: Sequence[str], spent: float, seconds: float) -> list[str]:
-        """As many specs as can be called three times in the time, without those that are hopeless."""
+        """Returns as many specs as can be called three times in the time, without hopeless specs."""
         result: list[str] = []
         best = self._fastest(size)
         for spec in specs:
@@ -121,7 +126,7 @@ class Explorer:
         return result
 
     def _round(self, size: int, pool: Pool, specs: Sequence[str], seconds: float) -> list[str]:
-        """Measure some samples of all specs; the specs that are left, the best first."""
+        """Measure some samples of all specs. Returns the specs that are left, the best first."""
         specs = list(dict.fromkeys(specs))
         repetitions = int(max(2, min(30, seconds / max(self._times.cost(size, specs), 1e-9) - 2)))
         pool.add(self._measuring.measure(size, specs, repetitions))
@@ -133,7 +138,7 @@ class Explorer:
         return kept[: max(_FEWEST, math.ceil(len(others) / 2))] + apart[:1]
 
     def _best_library(self, pool: Pool, finalists: Sequence[str]) -> str | None:
-        """The best of the library's own algorithms, if it is worth writing down."""
+        """Returns the best of the library's own algorithms, if it is worth recording."""
         own = [spec for spec in pool.specs() if library_name(spec)]
         if not own:
             return None
@@ -147,7 +152,7 @@ class Explorer:
 
 
 def _finalists(pool: Pool, specs: Sequence[str]) -> list[str]:
-    """The best three. If the best is the library's own, one of Stretto's near it comes second."""
+    """Returns the best three. If the best is the library's own, a nearby spec of Stretto's comes second."""
     if not specs or not library_name(specs[0]):
         return list(specs[:3])
     own = [spec for spec in pool.specs() if spec != NATIVE and not library_name(spec)]
@@ -165,6 +170,6 @@ def _is_behind(pool: Pool, leader: str, spec: str) -> bool:
 
 
 def _are_equal(pool: Pool, specs: Sequence[str]) -> bool:
-    """Whether the specs are equal beyond doubt, so that more samples are useless."""
+    """Whether the specs are equal beyond doubt, so that more samples would not be useful."""
     ratios = [slowdown(*pool.paired(specs[0], spec)) for spec in specs[1:] if pool.paired(specs[0], spec)[0]]
     return bool(ratios) and all(ratio.high < EQUAL and ratio.low > 1 / EQUAL for ratio in ratios)

@@ -22,7 +22,7 @@ class CallKind:
 
     @property
     def name(self) -> str:
-        """Name as in the C interface: iallreduce."""
+        """The name as in the C interface: iallreduce."""
         if self.form == BLOCKING:
             return self.collective
         return f"i{self.collective}" if self.form == NON_BLOCKING else f"{self.collective}_init"
@@ -40,11 +40,11 @@ class Choice:
     size: int
     spec: str
     native: Estimate
-    """Seconds of a call by MPI default."""
+    """Seconds of a call by the MPI default."""
     seconds: Estimate
     """Seconds of a call by the chosen spec."""
     gain: Estimate
-    """How many times as fast as `native`, by paired samples."""
+    """How many times as fast as `native` the spec is, by paired samples."""
     library: str | None = None
     """The best of the library's own algorithms, chosen or not."""
     library_gain: Estimate | None = None
@@ -58,7 +58,7 @@ class Findings:
     remarks: list[str] = field(default_factory=list)
 
     def sorted(self) -> list[Choice]:
-        """The choices in ascending order of size."""
+        """Returns the choices in ascending order of size."""
         return [self.choices[size] for size in sorted(self.choices)]
 
 
@@ -73,19 +73,19 @@ class Pool:
         self._requests.append(samples)
 
     def specs(self) -> list[str]:
-        """All specs that were measured."""
+        """Returns all specs that were measured."""
         return list(dict.fromkeys(spec for request in self._requests for spec in request))
 
     def seconds(self, spec: str) -> list[float]:
-        """All samples of a spec."""
+        """Returns all samples of a spec."""
         return [second for request in self._requests for second in request.get(spec, [])]
 
     def median(self, spec: str) -> float:
-        """Median seconds of a spec."""
+        """Returns the median seconds of a spec."""
         return statistics.median(self.seconds(spec))
 
     def paired(self, one: str, other: str) -> tuple[list[float], list[float]]:
-        """The samples of both specs from requests that have both."""
+        """Returns the samples of two specs from requests that have both."""
         both = [request for request in self._requests if one in request and other in request]
         return (
             [second for request in both for second in request[one]],

@@ -3,7 +3,7 @@
 
 Each line is a JSON object, written and flushed at once:
 
-    {"format": "stretto-tuning", "version": 1, "fingerprint": {...}}       the first
+    {"format": "stretto-tuning", "version": 1, "fingerprint": {...}}       the first line
     {"event": "measuring", "call": "allreduce", "bytes": 65536, "specs": [...]}
     {"event": "measured", "call": "allreduce", "bytes": 65536, "seconds": {"native": [...], ...}}
     {"event": "chosen", "call": "allreduce", "bytes": 65536, "spec": "ring", "native": {...},
@@ -41,25 +41,26 @@ class Recorded:
 
     fingerprint: Fingerprint = field(default_factory=dict)
     findings: dict[str, Findings] = field(default_factory=dict)
-    """Findings by name of the call: allreduce, iallreduce."""
+    """The findings by the name of the call: allreduce, iallreduce."""
     times: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
     """Median seconds, by call, size and spec."""
     suspects: list[str] = field(default_factory=list)
-    """The library's algorithms that were first tried when a job ended, such as `allreduce native(x)`."""
+    """The library's algorithms that were being tried for the first time when a job ended, such as
+    `allreduce native(x)`."""
 
     @property
     def sizes(self) -> int:
-        """Number of sizes that are decided."""
+        """The number of sizes that are decided."""
         return sum(len(found.choices) for found in self.findings.values())
 
 
 class Journal:
-    """A journal that is open for writing; `keeps`: after what was recorded before."""
+    """A journal that is open for writing. `keeps`: whether to append to the earlier records."""
 
     def __init__(self, path: Path, fingerprint: Fingerprint, keeps: bool) -> None:
         self.path = path
         try:
-            # The name can be foreseen, and what lies there may be another user's link.
+            # Other users can predict the name, and may have made a link there.
             if not keeps:
                 path.unlink(missing_ok=True)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if keeps else os.O_EXCL)
@@ -93,7 +94,7 @@ class Journal:
         self._write({"event": "remark", "call": call, "text": text})
 
     def close(self, *, remove: bool) -> None:
-        """Close the file; `remove`: delete it, as the tuning is complete."""
+        """Close the file. `remove`: delete it, since the tuning is complete."""
         self._file.close()
         if remove:
             self.path.unlink(missing_ok=True)
@@ -108,7 +109,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> Recorded | None:
-    """The content of a journal; None if the file is missing or unusable.
+    """Returns the content of a journal; None if the file is missing or unusable.
 
     An incomplete last line is ignored.
     """
@@ -155,7 +156,7 @@ def _read_events(events: list[dict[str, Any]], recorded: Recorded) -> None:
 
 
 def choice_to_json(choice: Choice) -> dict[str, Any]:
-    """A choice as JSON, as in journals."""
+    """Returns a choice in the JSON form of journals."""
     return {
         "bytes": choice.size,
         "spec": choice.spec,
@@ -168,7 +169,7 @@ def choice_to_json(choice: Choice) -> dict[str, Any]:
 
 
 def choice_from_json(object_: dict[str, Any]) -> Choice:
-    """The inverse of choice_to_json. Raises KeyError or TypeError for other objects."""
+    """Inverts choice_to_json(). Raises KeyError or TypeError for other objects."""
     gain = object_["library_gain"]
     return Choice(
         int(object_["bytes"]),

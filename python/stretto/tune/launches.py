@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures a library's own algorithms if they can be set only when a job starts (Intel MPI).
 
-Each algorithm needs a job of its own, in which MPI default cannot be measured. So each is compared with a
-reference, a spec of Stretto, which is measured in every job.
+Each algorithm needs a job of its own, in which the MPI default cannot be measured. So each algorithm is
+compared with a reference: a spec of Stretto that is measured in every job.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stretto.spec.native import native_by
 from stretto.support.errors import StrettoError
 from stretto.tune.findings import CallKind
 
-# Specs that are near the best for short and for long messages.
+# Specs that are nearly the best for short and for long messages.
 _REFERENCES = {
     "allreduce": "rabenseifner",
     "bcast": "scatter_recursive_doubling",
@@ -40,11 +40,11 @@ class Asker(Protocol):
     def __call__(
         self, job: MeasuringJob, kind: CallKind, size: int, specs: Sequence[str], repetitions: int
     ) -> dict[str, list[float]]:
-        """Seconds of a call by spec."""
+        """Returns the seconds of a call by spec."""
 
 
 def variable_of(kind: CallKind) -> str:
-    """The environment variable that sets Intel MPI's algorithm."""
+    """Returns the environment variable that sets Intel MPI's algorithm."""
     name = kind.collective if kind.form == BLOCKING else f"i{kind.collective}"
     return f"I_MPI_ADJUST_{name.upper()}"
 
@@ -58,18 +58,18 @@ class Launches:
         ask: Asker,
         jobs: contextlib.ExitStack,
     ) -> None:
-        """`start`: starts a job with these variables. `jobs`: ends the last job."""
+        """`start`: starts a job with given variables. `jobs`: ends the last job."""
         self._start = start
         self._ask = ask
         self._jobs = jobs
         self._current: tuple[CallKind, str, MeasuringJob] | None = None
 
     def reference(self, kind: CallKind) -> str:
-        """The reference spec, which every job measures."""
+        """Returns the reference spec, which every job measures."""
         return _REFERENCES[kind.collective]
 
     def measure(self, kind: CallKind, size: int, name: str, repetitions: int) -> list[float]:
-        """Times of the algorithm relative to the reference, by sample; empty if it cannot be measured."""
+        """Returns times relative to the reference, by sample; empty if the algorithm cannot be measured."""
         spec = native_by(name)
         try:
             job = self._job(kind, name)
@@ -88,7 +88,7 @@ class Launches:
         has_time: Callable[[], bool],
         report: Callable[[str], None],
     ) -> dict[int, list[str]]:
-        """The algorithms by size, the fastest first, by a few samples of each for which there was time."""
+        """Returns the algorithms by size, the fastest first, by a few samples of each while time lasts."""
         ratios: dict[int, dict[str, float]] = {size: {} for size in sizes}
         for name in names:
             if not has_time():

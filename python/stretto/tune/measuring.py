@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the specs of one kind of call, and keeps account of the time that is left."""
+"""Measures the specs of one kind of call, and keeps track of the time that is left."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Bench(Protocol):
     def measure(
         self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
     ) -> Samples:
-        """Seconds of a call by each spec, interleaved: samples of the same index belong together.
+        """Returns the seconds of a call by each spec, interleaved. Samples of one index belong together.
 
-        `seconds` is the expected duration. Specs that cannot be measured or give wrong results are missing.
+        `seconds`: the expected duration. Specs that cannot be measured or give wrong results are missing.
         """
 
     def elapsed(self) -> float:
-        """Seconds since the tuning began."""
+        """Returns the seconds since the tuning began."""
 
 
 class Measuring:
@@ -43,11 +43,11 @@ class Measuring:
         self._bench = bench
 
     def elapsed(self) -> float:
-        """Seconds since the tuning began."""
+        """Returns the seconds since the tuning began."""
         return self._bench.elapsed()
 
     def left(self) -> float:
-        """Seconds that are left; below 0 once the time is over."""
+        """Returns the seconds that are left; below 0 once the time is over."""
         return self.until - self._bench.elapsed()
 
     def end_now(self) -> None:
@@ -55,7 +55,7 @@ class Measuring:
         self.until = self._bench.elapsed()
 
     def name_at(self, size: int) -> str:
-        """Kind and size for people: `allreduce 64 KiB`."""
+        """Returns the kind and size for people: `allreduce 64 KiB`."""
         return f"{self.kind.name} {format_bytes(size)}"
 
     def may_be_chosen(self, spec: str) -> bool:
@@ -63,7 +63,7 @@ class Measuring:
         return spec != NATIVE and not (self.library_apart and library_name(spec) is not None)
 
     def measure(self, size: int, specs: Sequence[str], repetitions: int) -> Samples:
-        """Fresh samples. Specs may be missing, but never `native`."""
+        """Returns fresh samples. Specs may be missing, but never `native`."""
         specs = list(dict.fromkeys(specs))
         known = self.times.at(size)
         new = [spec for spec in specs if spec not in known]
@@ -78,7 +78,7 @@ class Measuring:
         return samples
 
     def measure_twin(self, size: int, specs: Iterable[str], repetitions: int) -> Samples:
-        """Samples of the twin's call by the specs that it shares with this one; empty without a twin."""
+        """Returns samples of the twin's call by the specs that both can use; empty without a twin."""
         twin = self.kind.twin
         specs = [spec for spec in specs if not library_name(spec)]
         if twin is None or specs == [NATIVE]:

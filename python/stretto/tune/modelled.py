@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table's shapes for node counts that were not measured: predictions, scaled by what was measured."""
+"""A table's shapes for node counts that were not measured: predictions, scaled by measured times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stretto.tune.table import Json, Shape, within
 
 # A predicted gain must exceed the model's usual error (docs/notebook.md).
 _LEAST_GAIN = 1.1
-# Up to so many times the measured number of nodes are predicted.
+# Predictions go up to this multiple of the measured number of nodes.
 _MOST_TIMES = 4
 _NODES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 
@@ -25,9 +25,10 @@ _NODES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 24, 32, 48, 64, 96, 12
 def modelled_shapes(
     model: Model, shape: Shape, kinds: Iterable[CallKind], choices: Mapping[str, Sequence[Choice]]
 ) -> list[Json]:
-    """The shapes of other node counts with the same number of ranks per node, as in tables.
+    """Returns shapes of other node counts with the same number of ranks per node, as in tables.
 
-    Empty if one node was measured, which has no network, or nodes with different numbers of ranks.
+    There are none if a single node was measured, which has no network, or nodes with different numbers of
+    ranks.
     The time of `native` is predicted, then scaled by the prediction's error at the measured shape.
     """
     if shape.min_ppn != shape.ppn or shape.nodes == 1:
@@ -66,7 +67,7 @@ def _best(
 def _candidates(
     model: Model, shape: Shape, there: Call, kind: CallKind, choices: Sequence[Choice]
 ) -> list[str]:
-    """The specs chosen at any size, also with scaled segments, and the built-in rule's choice."""
+    """Returns the specs chosen at any size, also with scaled segments, and the built-in rule's choice."""
     topology = parse_topology(there.topology)
     specs = [_core.choose(kind.name, there.bytes, topology)]
     for spec in dict.fromkeys(choice.spec for choice in choices):

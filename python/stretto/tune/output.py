@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto tune` prints: its progress, the choices by size, and where the table is."""
+"""The output of `stretto tune`: its progress, the choices by size, and the place of the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
 from stretto.tune.table import Json, geometric_mean_gain, rule_text
 
-# What stands in place of the MPI default where there is no MPI library.
+# The label in place of the MPI default if there is no MPI library.
 _RULE_LABEL = "built-in rule"
 _MEAN_FROM, _MEAN_TO = 256 << 10, 16 << 20
 
@@ -38,13 +38,13 @@ class _TimeLeft(ProgressColumn):
     """The part of the budget that is left."""
 
     def render(self, task: Task) -> Text:
-        """`4:12 left`"""
+        """Returns a text such as `4:12 left`."""
         left = max(0, round((task.total or 0.0) - (task.elapsed or 0.0)))
         return Text(f"{left // 60}:{left % 60:02} left")
 
 
 class ProgressDisplay:
-    """A bar on standard error while its block runs, as long as the budget."""
+    """Shows a bar on standard error while its block runs. The full bar is the budget."""
 
     def __init__(self, budget: float) -> None:
         self._begin = time.monotonic()
@@ -64,7 +64,7 @@ class ProgressDisplay:
         self._bar.update(self._task, completed=time.monotonic() - self._begin)
 
     def report(self, text: str) -> None:
-        """Show what is measured now."""
+        """Show the current measurement."""
         self._bar.update(self._task, description=text, completed=time.monotonic() - self._begin)
 
     def say(self, text: str) -> None:
@@ -73,7 +73,7 @@ class ProgressDisplay:
 
 
 def print_summary(tuning: Tuning, rate: float | None) -> None:
-    """Print the choices of each kind of call; `rate`: of a node's link, if the user gave one."""
+    """Print the choices of each kind of call. `rate`: the rate of a node's link, if the user gave one."""
     baseline = NATIVE_LABEL if tuning.target.has_library else _RULE_LABEL
     tables = {
         kind.name: _choice_table(kind, found.sorted(), _bound(tuning, kind, rate), baseline)
@@ -90,7 +90,7 @@ def print_summary(tuning: Tuning, rate: float | None) -> None:
 
 
 def tuning_json(tuning: Tuning, rate: float | None) -> str:
-    """The document of the choices, whose table is a file of its own."""
+    """Returns the document of the choices. The table is a file of its own."""
     ready = tuning.ready
     calls = [
         {

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the fastest spec of each size by measurements, within a given time.
 
-Nothing here knows MPI: a `Bench` measures, and has the clock.
+Nothing here uses MPI: a `Bench` measures, and has the clock.
 
-*Survey*: MPI default alone (`native`) at each size, so that the time can be divided. A size's share grows
-with the square root of what it takes, and what trainings send counts more. Then at each size, what trainings
-send first:
-1. *Explore* (explore.py): as many candidates as the time allows, in the order of their expected times (from
-   the model and from other sizes), all interleaved. Specs that are clearly behind are dropped, then the
-   slower half. The best are tried with other parameters, until one is ahead or all that are left are equal.
-2. *Confirm*: fresh samples of the best, of `native` and of the runner-up, since the best of many measurements
+*Survey*: The MPI default (`native`) is measured alone at each size, so that the time can be divided. A
+size's share grows with the square root of its call's time, and sizes that trainings send get more. Then the
+sizes are decided one by one, those that trainings send first:
+1. *Explore* (explore.py): As many candidates as the time allows are measured, all interleaved, in the order
+   of their expected times (from the model and from other sizes). Specs that are clearly behind are dropped,
+   then the slower half. The best are tried with other parameters, until one is ahead or all that are left
+   are equal.
+2. *Confirm*: The best, `native` and the runner-up are measured again, since the best of many measurements
    is partly luck. A spec is chosen only if it is faster than `native` beyond noise (evidence.py).
-A size for which no time is left is no choice: the table does not cover it. Then break points: where
-neighbouring sizes have different choices, the size in between decides among the two.
+A size for which no time is left has no choice: the table does not cover it. Break points come last: where
+neighbouring sizes have different choices, the size between them is measured to decide between the two.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from stretto.tune.times import Predict, Times, no_prediction
 _LOOKS = (7, 7, 14)  # more samples at each look, for long calls; short calls get several times as many
 _MOST_TIMES = 4
 _FEWEST = 3  # samples of `native` where nothing else is a candidate
-# A size is measured only if there is time for so many calls of `native` there.
+# A size is measured only if there is time for this many calls of `native` at the size.
 _LEAST_CALLS = 20
 _RESERVE = 0.2  # share of the time for break points
-# What trainings send most: gradients, several of them in a message. A smaller size counts less.
+# Trainings send mostly gradients, several of them in a message. Sizes below this count less.
 _WORTHY_BYTES = 64 << 10
 _WORTH_OF_SMALLER = 0.3
 _BREAK_RATIO = 1.25  # break points closer than this are not searched for
@@ -69,11 +70,11 @@ class Search:
         times: dict[int, dict[str, float]] | None = None,
         library_apart: bool = False,
     ) -> None:
-        """`until`: when the search must end, by the bench's clock. `rule`: a spec to try in any case.
+        """`until`: when the search must end, by the bench's clock. `rule`: a spec that is always tried.
 
         `findings` and `times` (by size and spec) come from an interrupted search.
-        `library_apart`: the library cannot use one of its own algorithms at some sizes only, so none is
-        chosen. The best is recorded all the same, even where `native` is faster.
+        `library_apart`: the library uses one of its own algorithms at all sizes or at none, so none is
+        chosen. The best is still recorded, even at sizes at which `native` is faster.
         """
         self._kind = kind
         self._report = report
@@ -103,7 +104,7 @@ class Search:
     # Time
 
     def _share(self, sizes: Sequence[int], *, is_all: bool) -> float:
-        """Seconds for the first of these sizes. Time for the others is set aside, and for break points."""
+        """Returns the seconds for the first size. Time is set aside for other sizes and break points."""
         weights = [
             math.sqrt(self._times.cost(size, [NATIVE])) * (1 if size >= _WORTHY_BYTES else _WORTH_OF_SMALLER)
             for size in sizes
@@ -125,7 +126,7 @@ class Search:
     # Survey
 
     def _survey(self, sizes: Sequence[int]) -> list[int]:
-        """Measure `native` at each size; the sizes for which there is time, in the order of _in_order()."""
+        """Measure `native` at each size. Returns the sizes for which there is time, as _in_order()."""
         planned = 0.0
         surveyed: list[int] = []
         left_out: list[int] = []
@@ -183,7 +184,7 @@ class Search:
             wanted.append(before)
         if library is not None:
             wanted.append(library)
-        # If there is no time for all, the least important go.
+        # If there is no time for all specs, the least important are dropped.
         specs = list(dict.fromkeys(wanted))
         while len(specs) > 2 and self._times.cost(size, specs) * _LOOKS[0] > max(
             seconds, self._measuring.left() / 4
@@ -195,7 +196,7 @@ class Search:
             )
             return
         self._report(f"{self._measuring.name_at(size)}: {' against '.join(specs)}")
-        # The twin's calls take about as long as this one's.
+        # The twin's calls take about as long as this kind's calls.
         cost = self._times.cost(size, specs) * (2 if self._kind.twin else 1)
         times = max(1, min(_MOST_TIMES, int(seconds / (sum(_LOOKS) * cost))))
         end = self._measuring.elapsed() + max(seconds, self._measuring.left() / 10)
@@ -216,7 +217,7 @@ class Search:
         self._chosen(self.findings.choices[size])
 
     def _nearest_choice(self, size: int) -> str:
-        """The choice at the nearest other size."""
+        """Returns the choice at the nearest other size."""
         others = [one for one in self.findings.choices if one != size]
         if not others:
             return NATIVE
@@ -225,7 +226,7 @@ class Search:
     # Between the sizes
 
     def _break_points(self) -> None:
-        """Decide at sizes in between: first where the choice changes, then where it stays the same."""
+        """Decide at sizes between others: first where the choice changes, then where it stays the same."""
         passed: set[int] = set()
         for changes in (True, True, True, True, False):
             middles = [
@@ -240,7 +241,7 @@ class Search:
                 self._watch()
                 specs = [spec for spec in dict.fromkeys((low.spec, high.spec)) if spec != NATIVE]
                 passed.add(middle)
-                # The times at both neighbours predict those in the middle.
+                # The times at the two neighbours predict the times in the middle.
                 native = self._times.expected(NATIVE, middle) or low.native.median
                 cost = (_LOOKS[0] + 3) * self._times.cost(middle, [NATIVE, *specs])
                 if cost > self._measuring.left() / 2:
@@ -256,7 +257,7 @@ class Search:
         if self._measuring.elapsed() - self._watched < _WATCH_SECONDS:
             return
         if self._reference is None:
-            # Long enough to measure well, and short enough to measure often.
+            # The call is long enough to measure well, and short enough to measure often.
             size = self._times.nearest(5e-3)
             if self._times.cost(size, [NATIVE]) * _WATCH_SAMPLES < self._measuring.left() / 50:
                 self._reference = size, self._reference_time(size)
@@ -274,7 +275,7 @@ class Search:
         return estimate_median(samples[NATIVE])
 
     def _start_again(self, size: int, then: Estimate, now: Estimate) -> None:
-        """Confirm the choices so far again, as the cluster changed; the second time, end the search."""
+        """Confirm all choices again, as the cluster changed; at the second change, end the search."""
         what = (
             f"the cluster changed: native of {format_bytes(size)} took {format_seconds(then.median)}, now it "
             f"takes {format_seconds(now.median)}"
@@ -301,10 +302,10 @@ def _names(sizes: Sequence[int]) -> str:
 
 
 def _in_order(sizes: Sequence[int]) -> list[int]:
-    """The sizes in the order in which they are decided: what is worth most first.
+    """Returns the sizes in the order in which they are decided, the most important first.
 
-    Each is next to one that is decided, whose times predict its own, and the table has no gap. Large ones
-    ascend, since shorter calls tell at less cost which candidates are hopeless.
+    Each size is next to a size that is decided before it, whose times predict its times, and the table has
+    no gap. Large sizes ascend, since shorter calls show at less cost which candidates are hopeless.
     """
     ascending = sorted(sizes)
     worthy = [size for size in ascending if size >= _WORTHY_BYTES]
@@ -317,7 +318,7 @@ def _has_drifted(then: Estimate, now: Estimate) -> bool:
 
 
 def middle_of(low: int, high: int) -> int | None:
-    """The geometric middle of two sizes, rounded to few digits; None if they are close to each other."""
+    """Returns the geometric middle of two sizes, rounded to few digits; None if the sizes are close."""
     if high < _BREAK_RATIO * low * 1.001:
         return None
     middle = math.sqrt(low * high)

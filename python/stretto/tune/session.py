@@ -32,7 +32,7 @@ from stretto.tune.search import Search, TooShortError
 from stretto.tune.table import Json, Shape, Tuned, merged, read_old, table_text
 from stretto.tune.times import Predict, no_prediction
 
-# Share of a call's time for the audition, where each of the library's own algorithms needs a job of its own.
+# The share of a call's time for the audition, if each of the library's own algorithms needs its own job.
 _AUDITION_SHARE = 0.25
 _AUDITION_MOST_BYTES = 1 << 20
 _AUDITIONED = 2  # algorithms that become candidates at a size
@@ -40,7 +40,7 @@ _AUDITIONED = 2  # algorithms that become candidates at a size
 
 @dataclass(frozen=True)
 class Settings:
-    """What to tune, and how."""
+    """The settings of a tuning."""
 
     kinds: list[CallKind]
     sizes: list[int]
@@ -60,14 +60,14 @@ class Display(Protocol):
         """Show that time has passed."""
 
     def report(self, text: str) -> None:
-        """Show what is measured now."""
+        """Show the current measurement."""
 
     def say(self, text: str) -> None:
-        """Print a line for good."""
+        """Print a line that stays."""
 
 
 class Tuning:
-    """One run of `stretto tune`. Its attributes hold what was found once run() has ended."""
+    """One run of `stretto tune`. Its attributes hold the results once run() has ended."""
 
     def __init__(self, settings: Settings, target: Target, display: Display) -> None:
         self.settings = settings
@@ -77,14 +77,14 @@ class Tuning:
         self.findings: dict[str, Findings] = {}
         self.remarks: list[str] = []
         self.failure: StrettoError | None = None
-        """Why the tuning ended early, after something was written or without anything to write."""
+        """The error that ended the tuning early, whether or not something was written."""
         self._display = display
         self._begin = time.monotonic()
         self._watch = LoadWatch()
         self._jobs = contextlib.ExitStack()
 
     def run(self) -> None:
-        """Measure, and write the table. If interrupted, write what was decided so far."""
+        """Measure, and write the table. If interrupted, write the choices so far."""
         forms = list(dict.fromkeys(kind.form for kind in self.settings.kinds))
         with self._jobs, contextlib.ExitStack() as launched:
             job = self._jobs.enter_context(self._start(forms, {}))
@@ -110,17 +110,17 @@ class Tuning:
                 journal.close(remove=finished)
 
     def has_choices(self) -> bool:
-        """Whether anything was decided, so that there is a table to write."""
+        """Whether a choice was made, so that there is a table to write."""
         return any(found.choices for found in self.findings.values())
 
     def elapsed(self) -> float:
-        """Seconds since the tuning began."""
+        """Returns the seconds since the tuning began."""
         return time.monotonic() - self._begin
 
     # The searches
 
     def _search_all(self, bench: JobBench, journal: Journal, recorded: Recorded, launches: Launches) -> bool:
-        """Search for each kind of call; whether all searches came to their end."""
+        """Search for each kind of call. Returns whether all searches were completed."""
         kinds = self.settings.kinds
         for at, kind in enumerate(kinds):
             left = self.settings.budget - bench.elapsed()
@@ -165,7 +165,7 @@ class Tuning:
                 return replace(everywhere, library=_nearest(by_size, size)[:_AUDITIONED]).all(size)
 
         if not has_library:
-            # The rule is what all are compared with.
+            # All candidates are compared with the rule's spec.
             def candidates(size: int) -> list[str]:
                 return [spec for spec in everywhere.all(size) if spec != rule(size)]
 
@@ -202,7 +202,7 @@ class Tuning:
 
         @functools.cache
         def predict(collective: str, spec: str, size: int) -> float | None:
-            # The model does not know the MPI library's own algorithms.
+            # The model has no schedules of the MPI library's own algorithms.
             if spec.startswith(NATIVE):
                 return None
             return model.predict(Call(collective, size, topology), spec).seconds
@@ -229,7 +229,7 @@ class Tuning:
         path = _core.default_table_path(family)
         if not path:
             raise StrettoError(
-                "the table has no default place: HOME is no folder, and XDG_CONFIG_HOME is not set; "
+                "the table has no default place: HOME is not a folder, and XDG_CONFIG_HOME is not set; "
                 "give --output"
             )
         try:
@@ -288,11 +288,11 @@ class Tuning:
             modelled=self._modelled(shape, choices),
         )  # fmt: skip
         text = table_text(merged(tuned, old))
-        _core.read_table(text)  # a table that the library cannot read is never written
+        _core.read_table(text)  # a table that Stretto's library cannot read is never written
         write_atomically(self.path, text)
 
     def _with_rule(self, call: str, choices: list[Choice]) -> list[Choice]:
-        """The choices, with the rule's spec in place of `native` if there is no MPI library."""
+        """Returns the choices, with the rule's spec in place of `native` if there is no MPI library."""
         if self.target.has_library:
             return choices
         where = parse_topology("ppn=" + "+".join(map(str, self.ready.ppn)))
@@ -308,7 +308,7 @@ class Tuning:
 
 
 def _identify(library: str) -> tuple[str, str]:
-    """Family and name of the MPI library."""
+    """Returns the family and the name of the MPI library."""
     known = _core.parse_library_name(library)
     if known is None:
         raise StrettoError(f"{library}: tables are for Open MPI, MPICH and Intel MPI")
@@ -316,5 +316,5 @@ def _identify(library: str) -> tuple[str, str]:
 
 
 def _nearest(by_size: Mapping[int, list[str]], size: int) -> list[str]:
-    """The algorithms found at the nearest size."""
+    """Returns the algorithms found at the nearest size."""
     return by_size[min(by_size, key=lambda one: abs(one.bit_length() - size.bit_length()))]

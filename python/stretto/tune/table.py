@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Number of nodes, and of ranks on each."""
+    """A number of nodes, and the numbers of ranks on them."""
 
     nodes: int
     ppn: int
@@ -37,11 +37,11 @@ class Shape:
 
     @classmethod
     def of(cls, ppn: Sequence[int]) -> Shape:
-        """The shape of nodes with so many ranks each."""
+        """Returns the shape of nodes with these numbers of ranks."""
         return cls(len(ppn), max(ppn), min(ppn))
 
     def to_json(self) -> Json:
-        """The shape as in tables."""
+        """Returns the shape in the form of tables."""
         shape: Json = {"nodes": self.nodes, "ppn": self.ppn}
         return shape if self.min_ppn == self.ppn else shape | {"min_ppn": self.min_ppn}
 
@@ -52,7 +52,7 @@ class Shape:
 
 
 def within(rows: list[Json], least: int, most: int) -> list[Json]:
-    """The rows, limited to the sizes that were measured. Beyond these the built-in rule decides.
+    """Returns the rows, limited to the measured sizes. Beyond these the built-in rule decides.
 
     If the smallest size is short, the first row holds from 0 bytes on.
     """
@@ -63,10 +63,10 @@ def within(rows: list[Json], least: int, most: int) -> list[Json]:
 
 
 def stretches(choices: Sequence[Choice], wanted: Sequence[int]) -> list[list[Choice]]:
-    """The choices, in ascending order, cut wherever sizes between two of them were left out.
+    """Returns the choices, in ascending order, cut wherever sizes between two of them were left out.
 
-    `wanted`: the sizes that were to be measured. Choices of an earlier tuning may be of others: if two
-    are further apart than any of the wanted ones, there is a gap between them, too.
+    `wanted`: the sizes that were to be measured. An earlier tuning may have had other sizes. So there is
+    also a gap between two choices that are further apart than any two neighbouring wanted sizes.
     """
     wanted = sorted(wanted)
     widest = max((high / low for low, high in itertools.pairwise(wanted)), default=math.inf)
@@ -82,7 +82,7 @@ def stretches(choices: Sequence[Choice], wanted: Sequence[int]) -> list[list[Cho
 
 
 def rows_of(choices: Sequence[Choice], wanted: Sequence[int] = ()) -> list[Json]:
-    """The rows of a call: the choice at a size holds up to the next size, but not across sizes left out."""
+    """Returns a call's rows. A choice holds up to the next size, but not across sizes left out."""
     return [row for stretch in stretches(choices, wanted) for row in _rows_of_stretch(stretch)]
 
 
@@ -97,7 +97,7 @@ def _rows_of_stretch(choices: Sequence[Choice]) -> list[Json]:
 
 
 def _begin(first: Choice, before: Choice | None) -> int:
-    # Sizes in between were not measured: `native`, which is never wrong, gets most of them.
+    # The sizes between the two were not measured. `native` gets most of them, since it is never wrong.
     if before is not None and first.spec == NATIVE:
         return before.size + max(1, (first.size - before.size) // 4)
     return first.size
@@ -115,9 +115,9 @@ def _gain(run: Sequence[Choice]) -> Json:
 
 
 def library_rows(choices: Sequence[Choice], wanted: Sequence[int] = (), *, by_launch: bool) -> list[Json]:
-    """The best of the library's own algorithms at each size; None where MPI default is as good.
+    """Returns the library's best algorithm at each size; None where the MPI default is as good.
 
-    `by_launch`: an algorithm is set for all sizes when the job starts, so each size has one.
+    `by_launch`: an algorithm is set for all sizes when the job starts, so each size has an algorithm.
     """
     cut = stretches(choices, wanted)
     return [row for stretch in cut for row in _library_rows_of_stretch(stretch, by_launch)]
@@ -147,7 +147,7 @@ class Tuned:
     """The results of a tuning of one shape."""
 
     mpi: str
-    """`Open MPI 4.1.4`"""
+    """The name of the library: `Open MPI 4.1.4`."""
     network: str
     shape: Shape
     choices: dict[str, list[Choice]]
@@ -163,7 +163,7 @@ class Tuned:
 
 
 def merged(tuned: Tuned, old: Json | None) -> Json:
-    """The old table of the same library, with this shape's rows of these calls replaced."""
+    """Returns the old table of the same library, with this shape's rows of these calls replaced."""
     old = old or {}
     shapes = [shape for shape in old.get("shapes", []) if not tuned.shape.matches(shape)]
     same: Json = next((shape for shape in old.get("shapes", []) if tuned.shape.matches(shape)), {})
@@ -209,7 +209,7 @@ def _notes(tuned: Tuned, old: Json) -> Json:
 
 
 def _measured(choice: Choice) -> Json:
-    """The figures of a choice, rounded to four digits."""
+    """Returns the figures of a choice, rounded to four digits."""
     figures = {
         "native_seconds": choice.native.median,
         "seconds": choice.seconds.median,
@@ -222,7 +222,7 @@ def _measured(choice: Choice) -> Json:
 
 
 def table_text(table: Json) -> str:
-    """The table as JSON for people to read and edit, one row per line."""
+    """Returns the table as JSON for people to read and edit, one row per line."""
     return "\n".join(_lines(table, "")) + "\n"
 
 
@@ -245,14 +245,17 @@ def _lines(value: Any, indent: str) -> list[str]:
 
 
 def _is_row(value: Any) -> bool:
-    """Whether nothing in it is a list or an object."""
+    """Whether nothing in a list or object is itself a list or an object."""
     return not any(
         isinstance(one, dict | list) for one in (value.values() if isinstance(value, dict) else value)
     )
 
 
 def read_old(path: Path, tuned_mpi: str, network: str) -> tuple[Json | None, str]:
-    """The existing table if it can be added to, and else why not. Raises StrettoError if it is no table."""
+    """Returns the existing table, or the reason why nothing can be added to it.
+
+    Raises StrettoError if the file is not a table.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -276,7 +279,7 @@ def read_old(path: Path, tuned_mpi: str, network: str) -> tuple[Json | None, str
 
 
 def _bound_by_notes(table: Json) -> None:
-    """Limit the rows of older tables, whose measured sizes are in the notes only, to these sizes."""
+    """Limit the rows of older tables to the measured sizes, which only their notes have."""
     notes = table.get("notes", {})
     try:
         measured = {
@@ -298,14 +301,14 @@ def _key(shape: Json) -> tuple[int, int, int]:
 
 
 def geometric_mean_gain(choices: Sequence[Choice], low: int, high: int) -> float | None:
-    """Geometric mean of the gains at sizes from `low` to `high`; None if there are none."""
+    """Returns the geometric mean of the gains at sizes from `low` to `high`; None if there are none."""
     gains = [choice.gain.median for choice in choices if low <= choice.size <= high]
     return math.exp(statistics.fmean(map(math.log, gains))) if gains else None
 
 
 def rule_text() -> str:
-    """The rule for choices other than `native`, for people."""
+    """Returns the rule for choices other than `native`, as text for people."""
     return (
-        f"a choice other than native is made only where the lower end of the {100 * CONFIDENCE:.0f} % "
-        f"interval of the paired ratio, of fresh samples, is above {LEAST_GAIN:g}"
+        f"the table chooses a spec other than native only if the lower end of the {100 * CONFIDENCE:.0f} % "
+        f"interval of the paired ratio, in fresh samples, is above {LEAST_GAIN:g}"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of calls: measured ones, or predicted from the model and from other sizes."""
+"""Times of calls: measured, or predicted from the model and from other sizes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from stretto.spec.native import NATIVE, library_name
 
-# As in the measuring program: a sample of short calls is a row of calls.
+# As in the measuring program, a sample of short calls is a row of calls.
 _SAMPLE_SECONDS = 20e-3
 _SAMPLE_CALLS = 1024
-# Starting a job takes some seconds; this is the share of one sample.
+# The share of one sample in the time to start a job, which is some seconds.
 _START_SECONDS = 0.3
 
 Predict = Callable[[str, str, int], float | None]
@@ -20,7 +20,7 @@ Predict = Callable[[str, str, int], float | None]
 
 
 def no_prediction(_collective: str, _spec: str, _size: int) -> float | None:
-    """The prediction without a model: unknown."""
+    """Predicts nothing, for use without a model."""
     return None
 
 
@@ -42,32 +42,32 @@ class Times:
         self._known = {size: dict(times) for size, times in (known or {}).items()}
 
     def at(self, size: int) -> dict[str, float]:
-        """Measured medians at a size by spec; the caller may add to them."""
+        """Returns the measured medians at a size by spec. The caller may add to them."""
         return self._known.setdefault(size, {})
 
     def native(self, size: int) -> float:
-        """Measured seconds of MPI default."""
+        """Returns the measured seconds of the MPI default."""
         return self._known[size][NATIVE]
 
     def nearest(self, seconds: float) -> int:
-        """The size at which the time of MPI default is nearest to so many seconds."""
+        """Returns the size at which the time of the MPI default is nearest to `seconds`."""
         return min(
             (size for size, times in self._known.items() if NATIVE in times),
             key=lambda size: abs(math.log(self.native(size) / seconds)),
         )
 
     def cost(self, size: int, specs: Iterable[str]) -> float:
-        """Seconds of one sample of each spec. All make as many calls as the fastest needs for a sample."""
+        """Returns the seconds of a sample of each spec, with as many calls as the fastest needs for one."""
         times = {spec: self.expected(spec, size) or self.native(size) for spec in specs}
         fastest = max(min(times.values(), default=_SAMPLE_SECONDS), 1e-9)
         calls = min(_SAMPLE_CALLS, max(1.0, _SAMPLE_SECONDS / fastest))
         apart = [spec for spec in times if self._library_apart and library_name(spec)]
-        # Each of these needs the reference in this job and in its own.
+        # Each of these needs the reference, both in this job and in its own job.
         beside = sum(2 * calls * self.native(size) + _START_SECONDS for _ in apart)
         return calls * sum(times.values()) + beside
 
     def expected(self, spec: str, size: int) -> float | None:
-        """Measured seconds, or a prediction from other sizes and the model; None if unknown."""
+        """Returns the measured seconds, or a prediction from other sizes and the model; None if unknown."""
         if spec in self._known.get(size, {}):
             return self._known[size][spec]
         near = [one for one in self._by_distance(size) if spec in self._known[one]]
@@ -82,8 +82,8 @@ class Times:
             return None
         if spec == NATIVE or NATIVE not in self._known.get(size, {}):
             return self._extrapolated(spec, near, size)
-        # The ratio to the MPI default changes with the size. It is extrapolated from the nearest sizes; the
-        # further away they are, the less they count.
+        # The ratio to the MPI default changes with the size. It is extrapolated from the nearest sizes,
+        # which count less the further away they are.
         logs = [math.log(self._known[one][spec] / self.native(one)) for one in near[:2]]
         trend = 0.5 * (logs[0] - logs[1]) if len(logs) == 2 and _is_next(near[0], near[1], size) else 0.0
         steps = abs(math.log(size / near[0], 4))
@@ -93,7 +93,7 @@ class Times:
         return sorted(self._known, key=lambda one: abs(math.log(one / size)))
 
     def _extrapolated(self, spec: str, near: Sequence[int], size: int) -> float:
-        """Extrapolated by a line through the two nearest sizes, in logarithms; with one size, by bytes."""
+        """Extrapolates by a line through the two nearest sizes, in logarithms; with one size, by bytes."""
         first = self._known[near[0]][spec]
         power = 1.0
         if len(near) > 1:
@@ -101,7 +101,7 @@ class Times:
         return first * math.exp(math.log(size / near[0]) * min(1.0, max(0.0, power)))
 
     def _bias(self, size: int) -> float:
-        """Ratio of measured to predicted time at the nearest measured size."""
+        """Returns the ratio of measured to predicted time at the nearest measured size."""
         for near in self._by_distance(size):
             ratios = [
                 seconds / predicted

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rank of a training: `PYTHON .../stretto/workers OPTIONS`, with the options as JSON.
 
-Rank 0 prints events, a JSON object each line, for `stretto train`.
+Rank 0 prints events for `stretto train`, one JSON object per line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def _find_stretto() -> None:
-    """Make this `stretto` importable, and nothing else in the folder where it is installed."""
+    """Make this `stretto` importable, but nothing else in the folder where it is installed."""
     folder = Path(__file__).resolve().parent.parent
     spec = importlib.util.spec_from_file_location(
         "stretto", folder / "__init__.py", submodule_search_locations=[str(folder)]

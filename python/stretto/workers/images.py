@@ -30,10 +30,10 @@ class Source:
     architecture: Architecture
     classes: int
     take: Callable[[np.random.Generator, int], tuple[Images, Labels]]
-    """A number of small square images and their labels, from these random numbers."""
+    """Returns a number of small square images and their labels, from these random numbers."""
 
     def batch(self, seed: int, rank: int, step: int, size: int) -> tuple[Images, Labels]:
-        """The batch of a rank and step. It is always the same."""
+        """Returns the batch of a rank and step, which is the same in every run."""
         small, labels = self.take(np.random.default_rng([seed, rank, step]), size)
         return _enlarged(small, self.architecture), labels
 
@@ -47,7 +47,7 @@ def _enlarged(small: Images, architecture: Architecture) -> Images:
 
 
 def synthetic(architecture: Architecture, classes: int) -> Source:
-    """Synthetic images: a pattern for each class, with noise, so that there is something to learn."""
+    """Returns synthetic images: a pattern for each class, with noise, so that a network can learn them."""
     channels = architecture.image[2]
 
     def take(random: np.random.Generator, size: int) -> tuple[Images, Labels]:
@@ -61,7 +61,7 @@ def synthetic(architecture: Architecture, classes: int) -> Source:
 
 
 def digits(architecture: Architecture) -> Source:
-    """The digits of scikit-learn, 8 x 8 grey pixels."""
+    """Returns the digits of scikit-learn, 8 x 8 grey pixels."""
     try:
         from sklearn.datasets import load_digits  # noqa: PLC0415  an optional package
     except ImportError:
@@ -79,7 +79,7 @@ def digits(architecture: Architecture) -> Source:
 
 
 def find_source(name: str, architecture: Architecture) -> Source:
-    """The source of a data set, in the shape of the network's input."""
+    """Returns the source of a data set, in the shape of the network's input."""
     sources: dict[str, Callable[[], Source]] = {
         "synthetic-imagenet": lambda: synthetic(architecture, 1000),
         "synthetic-cifar10": lambda: synthetic(architecture, 10),
@@ -88,6 +88,6 @@ def find_source(name: str, architecture: Architecture) -> Source:
     source = sources[name]()
     if source.classes > architecture.classes:
         raise DataError(
-            f"{name} has {source.classes} classes, and {architecture.name} tells {architecture.classes} apart"
+            f"{name} has {source.classes} classes, and {architecture.name} has {architecture.classes} outputs"
         )
     return source

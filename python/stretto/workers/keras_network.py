@@ -23,7 +23,7 @@ Tensor = Any
 
 
 def build(architecture: Architecture) -> keras.Model:
-    """The Keras model of an architecture, which gives a score for each class."""
+    """Returns the Keras model of an architecture, which gives a score for each class."""
     images = keras.Input(architecture.image)
     return keras.Model(images, _chain(architecture.layers, images), name=architecture.name)
 
@@ -39,7 +39,7 @@ def _apply(layer: Layer, tensor: Tensor) -> Tensor:
             after = keras.layers.Conv2D(layer.outputs, layer.kernel, layer.stride)(padded)
             return _finished(layer, after)
         case MaxPool():
-            # After a ReLU, zero is the least value, so zeros can pad.
+            # After a ReLU, zero is the least value, so zeros can serve as padding.
             return keras.layers.MaxPool2D(layer.size, layer.stride)(_padded(tensor, layer.padding))
         case Average():
             return keras.layers.GlobalAveragePooling2D()(tensor)

@@ -19,9 +19,9 @@ class Trainer(Protocol):
     ranks: int
     nodes: int
     about: str
-    """Names and versions of what trains."""
+    """Names and versions of the framework and its parts."""
     parameters: int
-    """The number of parameters as in the papers, with statistics of normalizations."""
+    """The number of parameters, counted with statistics of normalizations as in the papers."""
 
     def compute(self, images: Images, labels: Labels) -> float:
         """Do a step without communication that does not change the network. Returns the loss."""
@@ -40,7 +40,7 @@ class Trainer(Protocol):
 
 
 def run(trainer: Trainer, source: Source, options: Options) -> None:
-    """Does all steps. Rank 0 prints the results."""
+    """Do all steps. Rank 0 prints the results."""
     training = _Training(trainer, source, options)
     training.tell(
         "start",
@@ -79,7 +79,7 @@ class _Training:
             self.tell("compute", seconds=time.perf_counter() - began)
 
     def take_turns(self) -> None:
-        """Measure blocks of steps by each spec in turns, in changing order, after a step of each."""
+        """Do a step by each spec, and then measure blocks of steps by each in turns, in changing order."""
         specs = self._options.specs
         for index in range(max(1, len(specs))):
             self._use(index)

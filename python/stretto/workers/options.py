@@ -21,7 +21,7 @@ class Options:
     rounds: int
     """Blocks of each spec, in turns."""
     specs: tuple[str, ...]
-    """The specs of allreduce. Empty: Stretto is not preloaded, or chooses itself."""
+    """The specs of allreduce; empty if Stretto is not preloaded, or if it chooses itself."""
     compute_steps: int
     """Steps without communication, before all others."""
     threads: int
@@ -34,11 +34,11 @@ class Options:
     """The backend of PyTorch: stretto, gloo or mpi."""
 
     def to_text(self) -> str:
-        """The options as text for the command line."""
+        """Returns the options as text for the command line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_text(cls, text: str) -> Options:
-        """The options from the text of to_text()."""
+        """Returns the options from the text of to_text()."""
         content = json.loads(text)
         return cls(**content | {"specs": tuple(content["specs"])})

@@ -8,7 +8,7 @@ PACKAGES = {"tensorflow": ("tensorflow", "keras", "horovod"), "pytorch": ("torch
 
 
 def missing_complaint(missing: str, framework: str, interpreter: str) -> str:
-    """An error of one line: which package is missing where, and what to do."""
+    """Returns an error of one line: which package is missing where, and what to do."""
     others = ", ".join(PACKAGES[framework])
     return (
         f"{interpreter} has no module {missing}: --framework {framework} needs {others}; install what is "
@@ -17,7 +17,7 @@ def missing_complaint(missing: str, framework: str, interpreter: str) -> str:
 
 
 def import_complaint(error: ImportError, framework: str, interpreter: str) -> str:
-    """An error of one line for a failed import."""
+    """Returns an error of one line for a failed import."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return missing_complaint(error.name, framework, interpreter)
     reason = " ".join(str(error).split())[:300]

@@ -23,7 +23,7 @@ TRAINERS = {"tensorflow": "stretto.workers.tensorflow_trainer", "pytorch": "stre
 
 
 def main(text: str) -> None:
-    """Train as the options say. A failure on one rank ends the job on all."""
+    """Train according to the options. A failure on one rank ends the job on all ranks."""
     options = Options.from_text(text)
     options = replace(options, threads=options.threads or share_of_cores())
     os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
@@ -47,12 +47,12 @@ def main(text: str) -> None:
 
 
 def _check_ranks(ranks: int, options: Options) -> None:
-    """End the job if the framework uses another MPI: each rank would then be a job by itself."""
+    """End the job if the framework uses another MPI library, in which each rank would be its own job."""
     launch = find_launch(os.environ)
     if launch is not None and launch.ranks != ranks:
         _fail(
-            f"the launcher started {launch.ranks} ranks, and {options.framework} found {ranks}: what it has "
-            f"under it is built for another MPI than the launcher's ({launch.abi}); name another interpreter "
+            f"the launcher started {launch.ranks} ranks, but {options.framework} found {ranks}: it was "
+            f"built for another MPI than the launcher's ({launch.abi}); name another interpreter "
             "by --python, or another launcher"
         )
 
@@ -72,7 +72,7 @@ def _in_words(error: Exception, options: Options) -> str:
 
 
 def _fail(message: str) -> NoReturn:
-    """Print the error and exit this rank. The launcher then ends the others.
+    """Print the error and end this rank. The launcher then ends the others.
 
     The framework's own shutdown is skipped: Horovod and PyTorch would wait for the other ranks.
     """

@@ -91,7 +91,7 @@ class PytorchTrainer:
 
 
 def _hook(compression: str) -> Callable[[Any, Any], torch.futures.Future[Tensor]]:
-    """PyTorch's hook under another name, since PyTorch refuses bfloat16's by name without GPUs."""
+    """Returns PyTorch's hook under another name: without GPUs, PyTorch refuses bfloat16's hook by name."""
     hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
     own = hooks[compression]
 
@@ -103,5 +103,5 @@ def _hook(compression: str) -> Callable[[Any, Any], torch.futures.Future[Tensor]
 
 
 def make_trainer(architecture: Architecture, options: Options) -> PytorchTrainer:
-    """The trainer on this rank."""
+    """Returns the trainer on this rank."""
     return PytorchTrainer(architecture, options)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import ctypes
 
 LEAST_BYTES = 4096
-"""Shorter messages keep the usual choice. Between steps, Horovod's thread coordinates the ranks by shorter
-messages. Longer ones are sent only after all ranks have begun the next step."""
+"""Messages shorter than this keep the usual choice. Between steps, Horovod's thread coordinates the ranks
+by shorter messages. Longer messages are sent only after all ranks have begun the next step."""
 
 
 def is_there() -> bool:
-    """Whether Stretto is under this process."""
+    """Whether Stretto is loaded in this process."""
     return hasattr(ctypes.CDLL(None), "stretto_force")
 
 

@@ -77,5 +77,5 @@ class TensorflowTrainer:
 
 
 def make_trainer(architecture: Architecture, options: Options) -> TensorflowTrainer:
-    """The trainer on this rank."""
+    """Returns the trainer on this rank."""
     return TensorflowTrainer(architecture, options)

@@ -22,25 +22,25 @@ from torch import Tensor, nn
 
 
 class Sum(nn.Module):
-    """The ReLU of the sum of branches."""
+    """A layer that computes the ReLU of the sum of branches."""
 
     def __init__(self, branches: Sequence[nn.Module]) -> None:
         super().__init__()
         self.branches = nn.ModuleList(branches)
 
     def forward(self, images: Tensor) -> Tensor:
-        """The output for an image or a batch."""
+        """Returns the output for an image or a batch."""
         first, *others = (branch(images) for branch in self.branches)
         return torch.relu(sum(others, first))
 
 
 def build(architecture: Architecture) -> nn.Module:
-    """The module of an architecture. It gives a score for each class; images have channels first."""
+    """Returns the module of an architecture. It gives a score per class; images have channels first."""
     return _chain(architecture.layers, architecture.image)
 
 
 def parameters_of(network: nn.Module) -> int:
-    """The number of parameters as Keras and the papers count them, with statistics of normalizations."""
+    """Returns the number of parameters as Keras and the papers count, with statistics of normalizations."""
     statistics = (one for name, one in network.named_buffers() if "running" in name)
     return sum(one.numel() for one in (*network.parameters(), *statistics))
 

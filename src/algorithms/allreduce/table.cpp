@@ -79,8 +79,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .has_fixed_tree = always},
     {.collective = Collective::allreduce,
      .name = "weighted",
-     .description =
-         "ranks own parts that go by their links; least time where nodes have links of several rates",
+     .description = "each rank owns a part as large as its link is fast; least time if links differ",
      .build = weighted,
      .keeps_order = always,
      .why_unsupported = weighted_unsupported,
@@ -88,7 +87,7 @@ constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::allreduce,
      .name = "pre_reduced_ring",
      .description =
-         "for a rank that comes late: the others reduce before, so that n bytes a link are left then",
+         "for a rank that comes late: the others reduce before it comes, and n bytes a link are left",
      .build = pre_reduced_ring,
      .keeps_order = pre_reduced_ring_keeps_order,
      .takes_late = true},

@@ -101,7 +101,7 @@ Schedule weighted(const Task& task, int rank) {
 std::string_view weighted_unsupported(const Task& task) {
   if (task.topology.max_ppn > 1) return "ranks of a node share its link: multilane(weighted) is for them";
   const bool is_named = !task.links.empty() && static_cast<int>(task.links.size()) != task.topology.nodes;
-  return is_named ? "its links are those of another number of nodes" : "";
+  return is_named ? "its links are for another number of nodes" : "";
 }
 
 }  // namespace stretto::allreduce

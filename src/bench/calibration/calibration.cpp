@@ -95,7 +95,7 @@ void calibrate(const Options& options, const Placement& placement) {
   constexpr double least = 2;
   if (total < least) {
     throw std::invalid_argument(write_seconds(options.calibrate_seconds) +
-                                " are too short to measure anything; give a longer --budget");
+                                " is too short to measure anything; give a longer --budget");
   }
   for (int pass = 0; pass < passes; ++pass) {
     if (pass > 0) load.sample();

@@ -129,10 +129,10 @@ void check_options(const Options& options, int ranks) {
   }
   const bool in_place = options.in_place != std::vector<bool>{false};
   if (in_place && !goes_in_place(options.collective)) {
-    throw std::invalid_argument("--in-place: " + collective + " has no form in place");
+    throw std::invalid_argument("--in-place: " + collective + " has no in-place form");
   }
   if (options.skew && !has_lengths(options.collective)) {
-    throw std::invalid_argument("--skew: " + collective + " has no length for each rank");
+    throw std::invalid_argument("--skew: " + collective + " does not take a length for each rank");
   }
   if (options.overlap && options.has(Form::blocking)) {
     throw std::invalid_argument("--overlap: nothing overlaps with a blocking call; expected other --forms");

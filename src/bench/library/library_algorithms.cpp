@@ -255,7 +255,7 @@ Request parse_request(const std::string& name) {
   const std::string_view rest = std::string_view(name).substr(colon);
   const auto bytes = rest.starts_with(key) ? parse_size(rest.substr(key.size())) : std::nullopt;
   if (!bytes || *bytes < 1 || *bytes > INT_MAX) {
-    refuse(name, "the name may be followed by a size, as in native(ring:segment_bytes=64KiB)");
+    refuse(name, "only a size may follow the name, as in native(ring:segment_bytes=64KiB)");
   }
   return {name.substr(0, colon), static_cast<int>(*bytes)};
 }
@@ -269,7 +269,7 @@ void add_open_mpi_settings(Collective collective, Form form, const std::string& 
                            std::vector<LibrarySetting>& settings) {
   if (request.segment_bytes > 0) {
     const auto segment = find_variable(tuned_name(collective, form) + "_segmentsize");
-    if (!segment) refuse(name, "this library takes no segment size for it");
+    if (!segment) refuse(name, "this MPI library takes no segment size for it");
     settings.push_back(setting(*segment, request.segment_bytes));
   }
   if (form != Form::blocking) return;

@@ -100,7 +100,7 @@ int start(int count, char** words) {
   const std::string_view named = count < 2 ? "" : words[1];
   const std::optional<Interface> interface = find_interface(named);
   if (!interface && named != without_mpi)
-    return fail("the first argument names the binary interface: openmpi, mpich or abi; or it is sockets");
+    return fail("the first argument must be a binary interface (openmpi, mpich or abi) or sockets");
   if (interface && !load_library(*interface)) {
     std::string names;
     for (const std::string& name : names_of_library(*interface))
@@ -112,7 +112,7 @@ int start(int count, char** words) {
   void* rest = dlopen(path.c_str(), (interface ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
   if (rest == nullptr) return fail(dlerror());
   auto* const run = reinterpret_cast<int (*)(int, char**)>(dlsym(rest, "stretto_bench_main"));
-  return run == nullptr ? fail(path + " is not of this version; install Stretto again")
+  return run == nullptr ? fail(path + " is of another version; install Stretto again")
                         : run(count - 1, words + 1);
 }
 

@@ -190,7 +190,7 @@ std::string name_of_operation(int number) {
   constexpr std::array<const char*, 15> names{
       "MPI_SUM",    "MPI_PROD",   "MPI_MIN",     "MPI_MAX",   "MPI_LAND",
       "MPI_LOR",    "MPI_LXOR",   "MPI_BAND",    "MPI_BOR",   "MPI_BXOR",
-      "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP", "an operation of its own"};
+      "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP", "a user-defined operation"};
   return names.at(static_cast<std::size_t>(number));
 }
 

@@ -394,7 +394,7 @@ void ScheduleExecution::look_for_lost_peer() {
   if (mpi.fail_late != nullptr) {
     const int rank = (*peers_)[static_cast<std::size_t>(lost_peer_)];
     mpi.fail_late(
-        ("rank " + std::to_string(rank) + " of this node has ended, and others wait for it").c_str());
+        ("rank " + std::to_string(rank) + " of this node has ended, but other ranks wait for it").c_str());
   }
   give_up();
 }

@@ -208,7 +208,7 @@ std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds
   const double until = seconds_now() + seconds;
   faces::sockets::wait_until([&] {
     if (seconds_now() > until) {
-      job->endpoint->fail("not all " + std::to_string(all.size()) + " ranks came within " +
+      job->endpoint->fail("not all " + std::to_string(all.size()) + " ranks arrived within " +
                           std::to_string(static_cast<int>(seconds)) + " s");
     }
     return exchange.advance();

@@ -145,8 +145,9 @@ class Comparison final : public CallBuffers {
   void compare_length(bool speaks, std::size_t from, std::size_t to, std::int64_t sent,
                       std::int64_t expected) {
     if (sent == expected || sent == Word::unknown || expected == Word::unknown) return;
-    end_job_if(speaks, name_in_world(from) + " sends " + (from == to ? "itself" : name_in_world(to)) + " " +
-                           std::to_string(sent) + " bytes, which expects " + std::to_string(expected));
+    end_job_if(speaks, name_in_world(from) + " sends " + std::to_string(sent) + " bytes to " +
+                           (from == to ? "itself, and" : name_in_world(to) + ", which") + " expects " +
+                           std::to_string(expected));
   }
 
   void end_job_if(bool speaks, const std::string& what) {

@@ -136,7 +136,7 @@ bool reaches_next_node(Endpoint& endpoint) {
       [&] { return endpoint.progress(); });
   const bool is_right =
       std::ranges::all_of(all, [](const Message* one) { return one->state == Message::State::done; });
-  if (!is_right) endpoint.fail("a node does not reach another one");
+  if (!is_right) endpoint.fail("a node cannot reach another node");
   return is_right;
 }
 
@@ -162,7 +162,7 @@ std::string make_connections(MPI_Comm comm) {
   }
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
   if (!all_agree(has_files_for_all(), comm))
-    return "a rank may have too few files open for connections to all other nodes (ulimit -Hn)";
+    return "a rank cannot open enough files for connections to all other nodes (ulimit -Hn)";
   // This call is collective, so a rank makes it even if the user has named another interface for it.
   const std::optional<Address> common =
       find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
@@ -173,17 +173,17 @@ std::string make_connections(MPI_Comm comm) {
   if (!own && interfaces.empty()) own = common;
   std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
   if (!all_agree(endpoint != nullptr, comm)) {
-    return interfaces.empty() ? "the nodes have no network in common by which they reach rank 0"
+    return interfaces.empty() ? "the nodes have no common network to reach rank 0"
                               : "not every node has an interface " + interfaces + " with an address";
   }
   std::vector<WhereItListens> all(static_cast<std::size_t>(session.topology.ranks()));
   const WhereItListens here{.rank = session.world_rank, .address = endpoint->listens_at()};
   if (mpi.Allgather(&here, sizeof here, mpi.byte, all.data(), sizeof here, mpi.byte, comm) != MPI_SUCCESS)
-    return "the MPI library did not pass the addresses on";
+    return "the MPI library did not exchange the addresses";
   for (const WhereItListens& place : all) endpoint->set_address(place.rank, place.address);
   if (!all_agree(reaches_next_node(*endpoint), comm)) {
-    return "a node does not reach another one within " +
-           std::to_string(static_cast<int>(longest_first_byte)) + " s";
+    return "a node cannot reach another node within " + std::to_string(static_cast<int>(longest_first_byte)) +
+           " s";
   }
   std::vector<int> nodes;
   nodes.reserve(all.size());

@@ -15,7 +15,8 @@ std::string why_unsupported(const Spec& spec, const CallTraits& traits, const To
   if (spec.is_native()) {
     const bool is_cut = is_cut_by_library(traits.collective) && !traits.has_unequal_blocks;
     if (!spec.is_pass_through() && !is_cut) {
-      return "is not possible: the library's own " + std::string(name_of(traits.collective)) + " is not cut";
+      return "is not possible: Stretto does not cut the MPI library's own " +
+             std::string(name_of(traits.collective));
     }
     return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
   }

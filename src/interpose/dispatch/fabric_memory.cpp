@@ -57,7 +57,7 @@ void read_once(Memory& now) {
   now.own = Fabric(identity);
   if (!error.empty()) {
     complain_once_on_rank_0(now.path + ": " + error +
-                            "; what earlier jobs found out about this network is not used");
+                            "; the findings of earlier jobs about this network are not used");
   }
 }
 
@@ -225,7 +225,8 @@ std::string save_decisions() {
   const std::lock_guard lock(now.mutex);
   if (now.own.is_empty() || now.path.empty()) return {};
   const std::string error = add_to_fabric(now.path, now.own);
-  return error.empty() ? "" : now.path + ": " + error + "; what this job found out about the network is lost";
+  return error.empty() ? ""
+                       : now.path + ": " + error + "; the findings of this job about the network are lost";
 }
 
 }  // namespace stretto

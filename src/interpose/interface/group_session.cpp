@@ -68,7 +68,7 @@ void end_mpi(int status, void* process) {
 
 int initialize() {
   if (!use_network(Network::of_library))
-    return set_error("this process has begun without MPI, and cannot change that");
+    return set_error("this process uses Stretto without MPI, so it cannot begin a job with MPI");
   if (const std::string error = load_mpi(); !error.empty()) return set_error(error);
   int is_initialized = 0;
   mpi.Initialized(&is_initialized);

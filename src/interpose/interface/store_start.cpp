@@ -36,14 +36,14 @@ class Store {
 
   void set(const std::string& key, std::span<const std::byte> value) const {
     if (store_.set(store_.of, key.c_str(), value.data(), value.size()) < 0)
-      throw StartError{"the store did not take " + key};
+      throw StartError{"the store did not accept " + key};
   }
   /// Waits for the value of a key.
   void get(const std::string& key, std::span<std::byte> value) const {
     const long bytes = store_.get(store_.of, key.c_str(), value.data(), value.size());
     if (bytes != static_cast<long>(value.size()))
-      throw StartError{"the store did not give " + key +
-                       (bytes < 0 ? "" : ", or something else: " + std::to_string(bytes) + " bytes")};
+      throw StartError{"the store did not return " + key +
+                       (bytes < 0 ? "" : ", but a value of " + std::to_string(bytes) + " bytes")};
   }
 
  private:
@@ -114,9 +114,9 @@ void leave_when_process_ends() {
 
 int begin(int rank, int ranks, const Store& store, const std::string& host, double seconds) {
   const std::lock_guard lock(beginning());
-  if (own_network() != nullptr) return set_error("this process is in a job already; end that one first");
+  if (own_network() != nullptr) return set_error("this process is already in a job; end that job first");
   if (!use_network(Network::sockets))
-    return set_error("this process uses Stretto with MPI, so it cannot begin without");
+    return set_error("this process uses Stretto with MPI, so it cannot begin a job without MPI");
   if (ranks < 1 || rank < 0 || rank >= ranks)
     return set_error("there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks));
   const double began = seconds_now();
@@ -129,9 +129,8 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
     if (session.active) {
       make_short_types();
     } else {
-      error = session.settings.disabled
-                  ? "Stretto is off (STRETTO_DISABLE), and without MPI nothing else carries out a call"
-                  : "Stretto cannot begin here";
+      error = session.settings.disabled ? "Stretto is off (STRETTO_DISABLE), but a job without MPI needs it"
+                                        : "Stretto cannot start here";
     }
     if (const char* failure = mpi.failure()) error = failure;
   }
@@ -154,7 +153,7 @@ STRETTO_VISIBLE int stretto_begin_by_store(int rank, int ranks, const stretto_st
     } catch (const StartError& error) {
       return set_error(error.line);
     } catch (const std::system_error& error) {
-      return set_error(std::string("this rank cannot make its sockets: ") + error.what());
+      return set_error(std::string("this rank cannot create its sockets: ") + error.what());
     }
   });
 }
@@ -162,7 +161,8 @@ STRETTO_VISIBLE int stretto_begin_by_store(int rank, int ranks, const stretto_st
 STRETTO_VISIBLE int stretto_end(double seconds) {
   return without_exceptions(1, [&]() -> int {
     const std::lock_guard lock(beginning());
-    if (own_network() == nullptr) return set_error("there is no job that stretto_begin_by_store() began");
+    if (own_network() == nullptr)
+      return set_error("stretto_begin_by_store() has begun no job in this process");
     const double until = seconds_now() + seconds;
     if (mpi.failure() == nullptr)
       wait_until([&] { return !has_outstanding() || mpi.failure() != nullptr || seconds_now() > until; });

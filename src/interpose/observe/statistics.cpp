@@ -251,7 +251,7 @@ void check_statistics_file(Settings& settings) {
   if (error.empty()) return;
   was_reported = true;
   settings.complaints.push_back({"STRETTO_STATS=" + settings.statistics_file, "cannot be written: " + error,
-                                 "nothing is written unless it can be later"});
+                                 "the job tries again at its end"});
 }
 
 }  // namespace stretto

@@ -284,7 +284,8 @@ bool Operation::try_describe_state(std::string& text) {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock() || ended()) return false;
   if (!has_begun_) {
-    text = channel_ ? "other ranks have not called it, or not ended an earlier one" : "it has not begun";
+    text =
+        channel_ ? "other ranks have not called it, or have not ended an earlier call" : "it has not begun";
     return true;
   }
   const std::vector<SegmentState> states = execution_->segment_states();
@@ -305,7 +306,7 @@ bool AwaitedCall::try_describe(std::string& text) {
   if (comparison_ == nullptr) {
     state = "other ranks have not called it";
   } else if (comparison_->try_describe_state(state)) {
-    state = "of its comparison, " + state;
+    state = "in its comparison (STRETTO_CHECK), " + state;
   } else {
     return false;
   }

@@ -19,7 +19,7 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   // The library's own call will report the error that kept the ranks from agreeing.
   if (channel->error() != MPI_SUCCESS) return false;
   complain_once_on_rank_0(
-      "the MPI library has no tags left for another communicator; its collectives are the MPI default");
+      "the MPI library has no tags left for another communicator; its collectives use the MPI default");
   return false;
 }
 

@@ -206,7 +206,7 @@ const char* reason_of(Background background) {
       return "the program refers to MPI_Win_create or MPI_Win_allocate, which Open MPI 4 may refuse at "
              "MPI_THREAD_MULTIPLE; set STRETTO_PROGRESS_THREAD=1 if it makes no windows between nodes";
     case Background::not_given:
-      return "it does not give MPI_THREAD_MULTIPLE on all ranks";
+      return "it does not provide MPI_THREAD_MULTIPLE on all ranks";
     case Background::no_thread:
       return "the system refused a thread on a rank; raise the limit of processes there (ulimit -u)";
   }

@@ -196,7 +196,7 @@ void begin_session(Background background, Participation participation) {
   remark_on_launcher(static_cast<int>(facts.of_rank.size()));
   const int most_tag = std::ranges::min(facts.of_rank, {}, &RankFacts::most_tag).most_tag;
   if (const std::string error = channel_pool().open(most_tag); !error.empty()) {
-    complain_once_on_rank_0(error + "; every call goes to it");
+    complain_once_on_rank_0(error + "; every call goes to the MPI library");
     return give_up();
   }
 

@@ -39,14 +39,14 @@ std::string find_reason() {
   if (!path.empty()) {
     const bool is_audited = environment("LD_AUDIT").find("libstretto-audit") != std::string::npos;
     return "none of the calls of " + path +
-           " came by Stretto: it was opened with RTLD_DEEPBIND, or its functions were looked up in it by "
+           " reached Stretto: it was opened with RTLD_DEEPBIND, or its functions were looked up in it by "
            "dlsym; " +
            (is_audited ? "link the program with it, or run it where glibc is 2.35 or later"
                        : "start the program by stretto run or stretto exec");
   }
   if (was_library_looked_for() || !has_launcher() || !has_mpi_inside("/proc/self/exe")) return {};
   return "none of the calls of " + std::string(program_invocation_name) +
-         " came by Stretto: an MPI library is linked into it statically; link it with a shared one";
+         " reached Stretto: an MPI library is linked into it statically; link it with the shared library";
 }
 
 /// Writes the reason, unless Stretto is not preloaded: then nobody expects it to serve. The function uses

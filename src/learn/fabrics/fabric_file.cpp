@@ -81,7 +81,7 @@ Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std:
   const auto kind = fs::status(path, failed).type();
   if (kind == fs::file_type::not_found) return Fabric(identity);
   if (kind != fs::file_type::regular) {
-    error = failed ? failed.message() : "is no file";  // a pipe might never end
+    error = failed ? failed.message() : "is not a file";  // a pipe might never end
     return Fabric(identity);
   }
   std::ifstream stream(path, std::ios::binary);
@@ -105,7 +105,7 @@ std::string add_to_fabric(const std::string& path, const Fabric& found) {
   if (failed) return failed.message();
   // Opening a pipe may take for ever.
   const auto kind = fs::status(path, failed).type();
-  if (kind != fs::file_type::not_found && kind != fs::file_type::regular) return "is no file";
+  if (kind != fs::file_type::not_found && kind != fs::file_type::regular) return "is not a file";
   const FileLock lock(path);
   std::string ignored;
   Fabric fabric = read_fabric(path, found.identity(), ignored);

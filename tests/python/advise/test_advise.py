@@ -94,7 +94,7 @@ def test_the_sample_by_smpi_agrees() -> None:
 
 
 def simulated(monkeypatch: pytest.MonkeyPatch, factors: dict[str, float]) -> list[str]:
-    """Make simulated times of specs and libraries these multiples of the walker's."""
+    """Make the simulated times of specs and libraries multiples of the walker's times by these factors."""
     asked: list[str] = []
 
     def seconds_of(jobs: list[Job]) -> list[dict[int, float]]:
@@ -134,7 +134,7 @@ def test_the_simulation_decides_if_the_walker_differs(monkeypatch: pytest.Monkey
     )
     ours = [row.spec for row in checked.of(256 << 10) if row.who == "stretto"]
     assert ours == [third.spec, now.spec]
-    # For each library: `native` if the library is faster in the simulation.
+    # For each library, the advice is `native` if the library is faster in the simulation.
     takes = {item.library: now.spec_for(item) for item in now.libraries}
     assert takes["mpich"] == "native"
     assert takes["openmpi"] == now.spec
@@ -225,8 +225,8 @@ def test_bandwidths_are_read() -> None:
     ("arguments", "message"),
     [
         (["--nodes", "1"], "--nodes"),
-        (["--nodes", "4", "--network", "fast"], "--network: 'fast' is no link rate"),
-        (["--nodes", "4", "--latency", "2"], "--latency: '2' is no time"),
+        (["--nodes", "4", "--network", "fast"], "--network: 'fast' is not a link rate"),
+        (["--nodes", "4", "--latency", "2"], "--latency: '2' is not a time"),
         (["--nodes", "4", "--reduction", "0"], "--reduction: '0' is not a bandwidth"),
         (
             ["--nodes", "4", "--machine", "altec", "--latency", "1us"],

@@ -144,7 +144,7 @@ def test_what_is_hidden_pairs_up_by_repetition() -> None:
 def test_the_link_bound() -> None:
     bound = LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8)
     assert bound.bandwidth(16 << 20) == pytest.approx(13.66e6, rel=1e-3)
-    assert bound.bandwidth(1 << 20) is None  # the token bucket lets its start pass unshaped
+    assert bound.bandwidth(1 << 20) is None  # the start of a message passes the token bucket at full speed
     assert LinkBound(25e6, ALLREDUCE, [1] * 8).bandwidth(1 << 20) == bound.bandwidth(16 << 20)
     assert LinkBound(25e6, ALLREDUCE, [8]).bandwidth(16 << 20) is None
 
@@ -445,10 +445,10 @@ def test_reduce_scatter_block_has_the_algorithms_of_reduce_scatter(program: Meas
     ("collective", "arguments", "message"),
     [
         ("allscatter", [], "there is no collective 'allscatter'; there are allreduce, bcast"),
-        ("barrier", ["--in-place", "yes"], "--in-place yes: MPI_Barrier has no form in place"),
+        ("barrier", ["--in-place", "yes"], "--in-place yes: MPI_Barrier has no in-place form"),
         ("barrier", ["--png", "a.png"], "--png a.png: MPI_Barrier has no message size to draw over"),
-        ("alltoall", ["--skew", "0.5"], "--skew 0.5: MPI_Alltoall has no length for each rank"),
-        ("bcast", ["--in-place", "both"], "--in-place both: MPI_Bcast has no form in place"),
+        ("alltoall", ["--skew", "0.5"], "--skew 0.5: MPI_Alltoall does not take a length for each rank"),
+        ("bcast", ["--in-place", "both"], "--in-place both: MPI_Bcast has no in-place form"),
         ("allgather", ["--root", "1"], "--root 1: MPI_Allgather has no root"),
         ("bcast", ["--specs", "native,rabenseifner"], "no bcast algorithm"),
     ],
@@ -487,19 +487,19 @@ def test_a_library_that_does_not_end_is_stopped(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sizes", "4x"], "'4x' is no size"),
+        (["--sizes", "4x"], "'4x' is not a size"),
         (["--specs", "native,,ring"], "single commas"),
         (["--specs", "native,rong"], "rong"),
         (["--forms", "blocking,,persistent"], "expected some of blocking, non-blocking, persistent"),
         (["--forms", "eager"], "expected some of blocking, non-blocking, persistent"),
         (["--overlap", "--forms", "persistent,blocking"], "nothing overlaps with a blocking call"),
-        (["--overlap", "--test-every", "1"], "'1' is no time"),
+        (["--overlap", "--test-every", "1"], "'1' is not a time"),
         (["--test-every", "1ms"], "--test-every needs --overlap"),
         (["-o", "/nowhere/a.json"], "there is no folder /nowhere"),
-        (["--link-rate", "fast"], "'fast' is no link rate"),
+        (["--link-rate", "fast"], "'fast' is not a link rate"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
         (["--mpi", "lam", "--", "env"], "--mpi lam: there is no such MPI"),
-        (["--", "env"], "env: which MPI this starts is not known"),
+        (["--", "env"], "env: its MPI library is not known"),
         (["--lab", "--", "env"], "give --lab or -- LAUNCHER"),
         (["--mpi", "openmpi", "--", "/nowhere/mpirun"], "/nowhere/mpirun could not be started"),
     ],
@@ -578,7 +578,7 @@ def test_the_measuring_program_checks_every_collective(name: str, collective: st
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_measuring_program_checks_every_form(name: str, collective: str, tmp_path: Path) -> None:
-    # From the second start on, MPICH 4.0.2's persistent allgather, gather and scatter miss others' blocks.
+    # From the second start on, MPICH 4.0.2's persistent allgather, gather and scatter lose others' blocks.
     is_wrong = name == "mpich" and collective in ("allgather", "gather", "scatter")
     forms = FORMS[:2] if is_wrong else FORMS
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
@@ -708,8 +708,8 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
 def test_the_program_wants_an_interface() -> None:
     ran = subprocess.run([paths.bench_program()], capture_output=True, text=True)
     wrong = (
-        "stretto-bench: the first argument names the binary interface: openmpi, mpich or abi; "
-        "or it is sockets\n"
+        "stretto-bench: the first argument must be a binary interface (openmpi, mpich or abi) "
+        "or sockets\n"
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", wrong)
 

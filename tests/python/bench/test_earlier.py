@@ -72,9 +72,7 @@ def test_other_jobs_are_refused() -> None:
     now = run_of(series("ring", 1.0))
     other = run_of(series("ring", 1.0))
     other.ranks = 4
-    with pytest.raises(
-        StrettoError, match="the job differs: 4 ranks on 8 nodes before, 8"
-    ):
+    with pytest.raises(StrettoError, match="the job differs: 4 ranks on 8 nodes before, 8"):
         find_changes(other, now)
     with pytest.raises(StrettoError, match="no size and spec in common"):
         find_changes(run_of(series("swing", 1.0)), now)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of the engine beside the libraries' own algorithms runs; nothing it measures is judged."""
+"""The benchmark of the engine beside the libraries' own algorithms runs. Its times are not judged."""
 
 from __future__ import annotations
 

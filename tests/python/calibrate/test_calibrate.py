@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stretto calibrate`: what it writes, and that it writes nothing where something went wrong."""
+"""`stretto calibrate`: the file that it writes, and that it writes nothing after an error."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_the_figure() -> None:
         assert axes.get_ylabel()
         legend = axes.get_legend()
         assert legend is not None
-        # Below the axes, and so over nothing.
+        # The legend is below the axes, so that it covers nothing.
         assert legend.get_window_extent().y1 <= axes.get_window_extent().y0
     times = shown[0]
     lines = {str(line.get_label()): line for line in times.get_lines()}
@@ -169,7 +169,7 @@ def test_a_figure_of_one_pair_of_ranks() -> None:
     assert "large messages after a pause" not in titles
 
 
-# What is wrong is said in one line, and nothing is written.
+# Errors are reported in one line, and nothing is written.
 
 
 START = {
@@ -186,17 +186,17 @@ OWN = ("--mpi", "mpich", "--", "env")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--budget", "soon"], "'soon' is no time"),
+        (["--budget", "soon"], "'soon' is not a time"),
         (["--budget", "1s"], "--budget 1s is too short to measure anything; give 5s or more"),
         (["--budget", "0.05m"], "--budget 0.05m is too short"),
-        (["--budget", "m"], "'m' is no time"),
+        (["--budget", "m"], "'m' is not a time"),
         (["--lab", "--", "env"], "give --lab or -- LAUNCHER"),
         (["--lab", "--simulated", "altec"], "--simulated measures nothing"),
         (["--png", "/nowhere/a.png"], "there is no folder /nowhere"),
         (["--simulated", "/nowhere.json"], "--simulated /nowhere.json: No such file"),
         (["--simulated", "altec", "--name", "a\nb"], "--name 'a\\nb': expected one line"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
-        (["--", "env"], "env: which MPI this starts is not known"),
+        (["--", "env"], "env: its MPI library is not known"),
         (["--mpi", "mpich", "--", "/nowhere/srun"], "/nowhere/srun could not be started"),
     ],
 )
@@ -264,7 +264,7 @@ def test_a_launcher_that_does_not_end_when_asked_is_killed(
     assert "a rank may be lost, or hang" in complaint(output, "--budget", "5s", *OWN)
 
 
-# For real.
+# Real calibrations.
 
 
 def levels_of(output: Path) -> dict[str, list[Protocol]]:
@@ -303,7 +303,7 @@ def test_two_ranks_of_this_node(name: str, output: Path) -> None:
 def test_slurms_launcher_with_the_name_of_the_library(
     output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stand-in that takes the options of srun that one gives."""
+    """A stand-in for srun that accepts its usual options."""
     srun = tmp_path / "srun"
     srun.write_text(
         '#!/bin/sh\n[ "$1" = -n ] || exit 9\nshift\nranks=$1\nshift\n'

@@ -98,7 +98,7 @@ def test_a_link_that_saves_up_a_burst() -> None:
     again = to_machine(found, "a", "", {})
     assert again.limits["node"].burst == round(found.bucket.burst)
     assert again.limits["node"].bandwidth == pytest.approx(2.39e7, rel=0.02)
-    # The level is what passes at once, not what the link sustains.
+    # The level has the bandwidth of a burst, not the sustained bandwidth of the link.
     assert again.level("network")[-1].bandwidth == pytest.approx(2e9, rel=0.15)
     assert again.limits["fabric"].bandwidth is None
     assert again.limits["fabric"].message_rate == pytest.approx(1.4e5, rel=0.03)
@@ -109,7 +109,7 @@ def test_a_link_that_saves_up_a_burst() -> None:
 
 @st.composite
 def machines(draw: st.DrawFn) -> MachineFile:
-    """Two nodes of one rank; whatever there is makes a difference."""
+    """Two nodes of one rank. All properties are large enough to have an effect."""
     latency, bandwidth = draw(st.floats(3e-7, 5e-5)), draw(st.floats(1e8, 5e10))
     rows = [Protocol(0, latency, bandwidth)]
     border = draw(st.none() | st.integers(8, 20).map(lambda exponent: 1 << exponent))
@@ -149,7 +149,7 @@ def test_any_machine_comes_back_within_its_uncertainty(machine: MachineFile, see
         slope_error = one.bandwidth_error / one.protocol.bandwidth**2
         assert abs(1 / one.protocol.bandwidth - 1 / row.bandwidth) <= 5 * slope_error + 0.02 / row.bandwidth
     assert found.engine is not None
-    # A round is what is left beside its messages, so it is known as well as they are.
+    # A round's cost is the rest beside its messages, so it is as uncertain as they are.
     bias = 0.02 * machine.engine_message
     assert abs(found.engine.message.value - machine.engine_message) <= 5 * found.engine.message.error + bias
     assert abs(found.engine.round.value - machine.engine_round) <= 5 * found.engine.round.error + bias
@@ -213,7 +213,7 @@ def test_where_a_protocol_begins_is_found(border: int) -> None:
     assert below < other.protocol.begin <= above
     assert one.sizes[1] == below
     assert not other.protocol.synchronous
-    # A slope that merely changes too: the drop beyond a cache.
+    # A slope that only changes is not taken for it either: the drop beyond a cache.
     times = times_of([2e-6 + size / 1e10 + max(0, size - border) / 2e9 for size in SIZES], 1, 0.02)
     assert len(fit_protocols(SIZES, times, None)) >= 2
 
@@ -222,7 +222,7 @@ def test_the_border_that_is_known_is_kept_even_if_times_do_not_show_it() -> None
     times = times_of([2e-6 + size / 1e10 for size in SIZES], 1, 0.02)
     rows = fit_protocols(SIZES, times, 10_000)
     assert [(row.protocol.begin, row.protocol.synchronous) for row in rows] == [(0, False), (10_000, True)]
-    # Beyond all sizes, below all of them, and where a side has too few.
+    # The border is above all sizes, below all of them, or leaves too few on a side.
     beyond = fit_protocols(SIZES, times, 1 << 30)
     assert [(row.protocol.begin, row.protocol.synchronous) for row in beyond] == [(0, False), (1 << 30, True)]
     always = fit_protocols(SIZES, times, 1)
@@ -376,7 +376,7 @@ def test_the_simulated_figures_are_those_of_the_machine() -> None:
 
 
 def test_shared_memory() -> None:
-    """A write slower than a read cannot be told from the opposite: that is said in the module."""
+    """Slow writes cannot be distinguished from slow reads, as the module says."""
     rates = ([ReductionRate(0, 16e9)], [ReductionRate(0, 12e9)], [ReductionRate(0, 9e9)])
     machine = MachineFile(
         "a node",

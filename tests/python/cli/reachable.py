@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which definitions of the package a function can reach, by the names in their sources.
 
-A method is reached with its class, and a class with its name. What is only passed along without a name is
-not seen, so the answer can miss calls of objects that someone else made; it errs on the other side, too,
-since a name that is mentioned counts as used.
+A method is reached with its class, and a class by its name. Objects that are passed along without a name are
+not seen, so the result can lack calls of objects that other code made. It can also have too many
+definitions, since a name that is mentioned counts as used.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _nodes(definition: Definition) -> list[ast.AST]:
 
 @cache
 def reachable_from(start: Definition) -> frozenset[Definition]:
-    """All definitions that one reaches, itself included; what PRINTER itself prints does not count."""
+    """Returns all definitions that one reaches, with itself, but without those that only PRINTER reaches."""
     found: set[Definition] = set()
     waiting = [start]
     while waiting:

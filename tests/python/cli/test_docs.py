@@ -49,7 +49,7 @@ def test_every_algorithm_is_in_the_docs() -> None:
     found = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
     sections = {name.lower(): text for heading, text in found for name in heading.split(" and ")}
     for algorithm in _core.algorithms():
-        # One section is about equal blocks and those of any length.
+        # A section is about equal blocks and about blocks of any length.
         collective = algorithm.collective.removesuffix("v")
         assert f"**`{algorithm.name}`**" in sections[collective], str(algorithm.usual)
 
@@ -73,21 +73,21 @@ def test_prose_wraps_at_100_columns(page: Path) -> None:
 def test_files_that_a_page_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = re.findall(r"`((?:src|include|python|tests|scripts|cmake|benchmarks|examples)/[\w./-]+)`", text)
-    # COLLECTIVE, NAME and ROOM stand for any.
+    # COLLECTIVE, NAME and ROOM are placeholders.
     missing = [one for one in named if not re.search(r"[A-Z]{4}", one) and not (ROOT / one).exists()]
     assert missing == []
 
 
 @pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=str)
 def test_links_lead_to_files_of_the_repository(page: Path) -> None:
-    """Also where pages are read without the site, which has some more."""
+    """The links also work where pages are read without the site, which has more files."""
     targets = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", page.read_text(encoding="utf-8"))
     files = [one for one in targets if not re.match(r"[a-z]+:", one)]
     assert [one for one in files if not (page.parent / one).exists()] == []
 
 
 def _sources() -> str:
-    """All that the program can print: the sources, with string literals that follow each other joined."""
+    """Returns the sources with adjacent string literals joined, which have all texts that can be printed."""
     files = [*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     return re.sub(r'"\s+f?"', "", text).replace('\\"', '"')

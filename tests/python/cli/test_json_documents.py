@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --json prints is one document, with the values of the table. Each command has an example."""
+"""--json prints one document, with the values of the table. Each command has an example."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def short_time(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """A command line with {folder} for a folder that has files, and what its table has for a row."""
+    """A command line, in which {folder} is a folder with files, and the cells of its table for a row."""
 
     line: str
     format: str
     rows: str
-    """Where the document has the rows: `calls/choices` is the choices of all calls."""
+    """The place of the rows in the document: `calls/choices` is the choices of all calls."""
     cells: Callable[[Row], list[str]]
     """Texts that stand on one line of the table, in this order."""
     prepare: str = ""
@@ -378,7 +378,7 @@ def labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def running_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One whose first rank waits for the second one."""
+    """A job whose first rank waits for the second."""
     here = [
         RankActivity(
             rank, 4711 + rank, Rates(812, 3.3e6, inside), {"bcast": Rates(812, 3.3e6, inside)},
@@ -530,7 +530,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Printed:
-    """What one run of a command prints both ways."""
+    """The output of one run of a command, as a document and as a table."""
 
     ended: Result
     table: str
@@ -538,7 +538,7 @@ class Printed:
 
 @pytest.fixture
 def run_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Printed]:
-    """Runs a command line with --json, and has the table of the same run, too."""
+    """Runs a command line with --json, and also keeps the table of the same run."""
     one_way = console.print_result
     table = io.StringIO()
 
@@ -597,7 +597,7 @@ def test_one_document_with_the_values_of_the_table(
     capfd.readouterr()
     printed = run_both(example.line)
     assert printed.ended.exit_code == example.status, printed.ended.output
-    # Neither beside the document, nor past Python.
+    # Nothing else is on standard output, not even by code outside Python.
     content = json.loads(printed.ended.stdout, parse_constant=refuse_constant)
     assert capfd.readouterr().out == ""
     assert printed.ended.stdout == json.dumps(content, indent=1) + "\n" or example.format == "stretto-machine"

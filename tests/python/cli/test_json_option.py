@@ -27,7 +27,7 @@ from .reachable import (
     reachable_from,
 )
 
-# Commands that print on standard output, but no results. None of them may come near a table.
+# Commands that print on standard output, but no results. None of them may reach a table.
 PLAIN = {
     "stretto config": "words for a compiler's command line",
     "stretto export": "lines for a shell, which reads them",

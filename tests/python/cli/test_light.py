@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `pip install stretto` brings is enough for the usual commands, and little is loaded."""
+"""The packages of `pip install stretto` are enough for the usual commands, and little is loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stretto.support.extras import TOOLS
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-# What Stretto's own modules import and look for is missing. Typer may load Pydantic all the same.
+# Makes packages missing for imports and look-ups of Stretto's own modules. Typer may still load Pydantic.
 WITHOUT_TOOLS = f"""
 import builtins, importlib.util
 missing = {sorted(TOOLS)}
@@ -123,7 +123,7 @@ def test_an_option_that_needs_tools(words: list[str], what: str) -> None:
     ],
 )
 def test_what_every_job_pays_for_loads_little(words: list[str]) -> None:
-    """No room but its own, nothing of the tools, and none of what only shows help and tables."""
+    """Only its own room: no package of the tools, and no module that only shows help and tables."""
     script = (
         "import atexit, os, sys\nfrom stretto.__main__ import tool\n"
         "show = lambda *_: (print(*sys.modules), sys.stdout.flush(), os._exit(0))\n"

@@ -168,7 +168,7 @@ def test_config_puts_what_belongs_together_on_one_line(libraries: Path) -> None:
         (["run", "--strict=no", "--", "mpirun"], "--strict"),
         (["run", "word", "--", "mpirun"], "word"),
         (["lab", "run", "--", "true"], "--mpi"),
-        (["lab", "run", "--mpi", "openmpi", "--env", "A", "--", "true"], "--env A: write NAME=VALUE"),
+        (["lab", "run", "--mpi", "openmpi", "--env", "A", "--", "true"], "--env A: expected NAME=VALUE"),
         (["lab", "run", "--mpi", "openmpi", "true"], "there is no --"),
         (["lab", "up", "--nodes", "many"], "--nodes"),
         (["lab", "up", "--name", "mine"], "'mine'"),

@@ -48,7 +48,7 @@ COMMANDS = [
 FOLDERS = [
     ["study", "-o", "{}"],
     ["reproduce", "pipelined/fig4", "-o", "{}"],
-    ["report", "x.json", "--png", "{}"],
+    ["report", "x.json", "--charts", "{}"],
 ]
 
 
@@ -95,4 +95,4 @@ def test_a_folder_that_cannot_be_made(command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", [one for one in COMMANDS if "--png" in one], ids=" ".join)
 def test_an_ending_that_is_no_picture(command: list[str], tmp_path: Path) -> None:
-    assert "x.foo: a picture's name ends in .png" in complaint(command, tmp_path / "x.foo")
+    assert "x.foo: expected a name that ends in .png" in complaint(command, tmp_path / "x.foo")

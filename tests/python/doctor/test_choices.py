@@ -35,7 +35,7 @@ def test_choices_when_nothing_is_set() -> None:
     assert found["table"] == Finding(Verdict.ABSENT, "table", "there is none")
     assert found["learnt, modelled"].verdict is Verdict.GOOD
     assert found["learnt, modelled"].detail.startswith(
-        "STRETTO_ONLINE is not set: what was decided on the network"
+        "STRETTO_ONLINE is not set: decisions of earlier jobs"
     )
     assert found["rule"].verdict is Verdict.GOOD
 
@@ -56,9 +56,9 @@ def test_choices_that_variables_make(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("environment", "verdict", "detail"),
     [
-        ({"STRETTO_ONLINE": "0"}, Verdict.ABSENT, "STRETTO_ONLINE=0: nothing that jobs found out counts"),
-        ({"STRETTO_ONLINE": "freeze"}, Verdict.GOOD, "STRETTO_ONLINE=freeze: what was decided"),
-        ({"STRETTO_ONLINE": "1"}, Verdict.GOOD, "STRETTO_ONLINE is not set: what was decided"),
+        ({"STRETTO_ONLINE": "0"}, Verdict.ABSENT, "STRETTO_ONLINE=0: the job ignores the findings"),
+        ({"STRETTO_ONLINE": "freeze"}, Verdict.GOOD, "STRETTO_ONLINE=freeze: decisions"),
+        ({"STRETTO_ONLINE": "1"}, Verdict.GOOD, "STRETTO_ONLINE is not set: decisions"),
         ({"STRETTO_CHECK": "1"}, Verdict.ABSENT, "not used: STRETTO_CHECK=1"),
         ({"STRETTO_REPRODUCIBLE": "1", "STRETTO_ONLINE": "1"}, Verdict.ABSENT, "not used: STRETTO_REP"),
     ],
@@ -86,11 +86,11 @@ def write_fabric(folder: Path, name: str, network: str = "", **content: Any) -> 
 def test_nothing_is_known(tmp_path: Path) -> None:
     (finding,) = list_fabrics({"STRETTO_CACHE": str(tmp_path)})
     assert finding.verdict is Verdict.ABSENT
-    detail = "nothing is known yet; the first job with larger calls between nodes finds out by itself"
+    detail = "there are no findings yet; the first job with larger calls between nodes measures its network"
     assert finding.detail == detail
     write_fabric(tmp_path, "openmpi-1.json")
     (finding,) = list_fabrics({"STRETTO_CACHE": str(tmp_path), "STRETTO_FABRIC": "none"})
-    assert finding.detail == "jobs keep and use nothing (STRETTO_FABRIC=none)"
+    assert finding.detail == "jobs neither keep nor use findings (STRETTO_FABRIC=none)"
 
 
 def test_what_is_known(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_program_is_looked_at_and_not_started(tmp_path: Path) -> None:
     assert document["findings"][0]["what"] == str(program)
     (there,) = document["nodes"]
     its = {one["what"]: one["detail"] for one in there["findings"]}
-    assert its[str(program)] == "Stretto can be under it"
+    assert its[str(program)] == "Stretto can be preloaded"
     assert its["MPI library of program"].startswith("linked with none")
     assert not (tmp_path / "started").exists()
 

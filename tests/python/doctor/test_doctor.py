@@ -59,7 +59,7 @@ def test_a_library_that_brings_an_mpi(folder: Path) -> None:
     compiled(folder, str(mpi.find_libmpi(launcher)))
     finding = checks.check_library(paths.find_library())
     assert finding.verdict is Verdict.BAD
-    assert "brings libmpi.so.40" in finding.detail
+    assert "loads libmpi.so.40" in finding.detail
 
 
 def test_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_mpi4py_is_tried_as_it_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    # MPICH's library has its usual name in a folder that only `stretto run` and `stretto exec` name.
+    # MPICH's library has its usual name only in a folder that `stretto run` and `stretto exec` add.
     install = mpi.find_install("mpich")
     (finding,) = checks.check_mpi4py([install])
     assert (finding.verdict, finding.what) == (Verdict.GOOD, "mpi4py on MPICH 4")
@@ -279,8 +279,8 @@ def test_shared_memory_without_room() -> None:
     assert finding.verdict is Verdict.ABSENT
     assert finding.detail.startswith("no room for 8")
     assert "the MPI library carries messages inside a node; raise this limit" in finding.detail
-    assert finding.detail.endswith("STRETTO_SHM=512KiB; STRETTO_SHM=0 goes without")
-    # What the remedy says helps.
+    assert finding.detail.endswith("STRETTO_SHM=512KiB; STRETTO_SHM=0 does without it")
+    # The remedy helps.
     assert shared_memory("512KiB").verdict is Verdict.GOOD
 
 
@@ -290,7 +290,7 @@ def test_shared_memory_without_room() -> None:
         ("memfd_create: Function not implemented", "it needs Linux 3.17"),
         ("no room for 8 KiB of shared memory: No space left on device", "allow the job"),
         ("/proc/7/fd/4: Permission denied", "run all ranks of a node as one user"),
-        ("a message through shared memory has not arrived", "STRETTO_SHM=0 goes without"),
+        ("a message through shared memory has not arrived", "STRETTO_SHM=0 does without it"),
     ],
 )
 def test_remedies(failed: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +319,7 @@ def test_the_report(
 
 @pytest.mark.parametrize(
     ("has_mpi", "reason"),
-    [(True, "wrong libstretto.so not in"), (False, "wrong stretto run no MPI library is found")],
+    [(True, "wrong libstretto.so not in"), (False, "wrong stretto run no MPI library was found")],
 )
 def test_the_report_when_nothing_can_be_run(
     has_mpi: bool,

@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_named_is_refused(
     folder.mkdir()
     (folder / "libstretto.so").touch()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
-    with pytest.raises(StrettoError, match="cannot stand in LD_PRELOAD"):
+    with pytest.raises(StrettoError, match="is not allowed in LD_PRELOAD"):
         lines_for(Place.SLURM)
 
 

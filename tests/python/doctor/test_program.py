@@ -34,7 +34,7 @@ def test_a_program_of_mpi(abi: str, name: str, launched: bool, tmp_path: Path) -
     program = compiled(tmp_path / "program", f"mpicc.{abi}")
     line = [f"mpirun.{abi}", "-np", "2", program] if launched else [program]
     under, library, calls = examine_program(line, os.environ)
-    assert under == Finding(Verdict.GOOD, program, "Stretto can be under it")
+    assert under == Finding(Verdict.GOOD, program, "Stretto can be preloaded")
     assert library.verdict is Verdict.GOOD
     assert library.detail.endswith(f", which has {name} binary interface")
     assert calls == SERVED
@@ -67,7 +67,7 @@ def test_a_static_program(tmp_path: Path) -> None:
 
 
 def test_no_program() -> None:
-    with pytest.raises(StrettoError, match=r"no program was found behind mpirun\.openmpi"):
+    with pytest.raises(StrettoError, match=r"no program was found after mpirun\.openmpi"):
         examine_program(["mpirun.openmpi", "-np", "2"], os.environ)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that learn from their own calls: their tables, and what they have used."""
+"""Jobs that learn from their own calls: their tables, and the specs that they have used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stretto import _core
 if TYPE_CHECKING:
     from tests.python.conftest import Runner
 
-# A job learns from its own measurements, of which few may be of use beside other programs.
+# A job learns from its own measurements, of which few may be useful beside other programs.
 MOST_JOBS = 15
 # The library is many times faster. Beside other programs, each message may take milliseconds.
 SLOW = "reduce_broadcast:segments=16:window=1"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mark by which ranks know whether they were built of the same sources (cmake/write_build_mark.cmake)."""
+"""The mark by which ranks find whether they were built from the same sources
+(cmake/write_build_mark.cmake)."""
 
 from __future__ import annotations
 

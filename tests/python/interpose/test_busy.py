@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job finds out while its ranks wait for their cores, and what later jobs make of it."""
+"""The findings of a job whose ranks wait for their cores, and their use in later jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def measured_by_job(mpi: Runner, file: Path, what: str | None, *command: str) -> dict[str, Any]:
-    """What is known of the network after a job of two ranks, who are told that they are `idle` or `busy`.
+    """Returns the file of the network after a job of two ranks that find their cores `idle` or `busy`.
 
     `command` runs each rank.
     """
@@ -39,7 +39,7 @@ def test_ranks_that_share_a_core_mark_what_they_measure(mpi: Runner, tmp_path: P
 
 @pytest.fixture
 def file(mpi: Runner, tmp_path: Path) -> Path:
-    """What a job has found out on an idle machine, marked as if it had been a busy one."""
+    """The findings of a job on an idle machine, marked as if the machine had been busy."""
     file = tmp_path / "fabric.json"
     assert "busy" not in measured_by_job(mpi, file, "idle")
     content = json.loads(file.read_text())
@@ -56,6 +56,6 @@ def test_a_job_with_cores_of_its_own_measures_again(mpi: Runner, file: Path) -> 
 
 
 def test_a_job_that_waits_as_well_uses_what_there_is(mpi: Runner, file: Path) -> None:
-    # Where calls take other times than then, the network is measured again, too.
+    # If calls take other times than in that job, the network is also measured again.
     measured = measured_by_job(mpi, file, "busy")
     assert (measured["busy"], measured["when"]) == (0.9, "2020-01-01") or measured["busy"] == 1

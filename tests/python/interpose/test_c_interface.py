@@ -106,7 +106,7 @@ def check_overlap(abi: str, program: Path) -> None:
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder to which an installed build was moved. Its libraries are those of the installed package."""
+    """The folder to which an installed build was moved. Its libraries are the installed package's."""
     folder = tmp_path_factory.mktemp("plain")
     options = ["-DCMAKE_INSTALL_LIBDIR=lib64", "-DCMAKE_BUILD_TYPE=Release"]
     output_of(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder / "build", *options])

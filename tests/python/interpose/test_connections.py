@@ -19,7 +19,7 @@ from stretto.lab.links import Links
 from stretto.launch import mpi as installs
 
 CARRIES = "the MPI library carries all messages"
-UNREACHED = f"STRETTO_CONNECTIONS: a node does not reach another one within 5 s; {CARRIES}"
+UNREACHED = f"STRETTO_CONNECTIONS: a node cannot reach another node within 5 s; {CARRIES}"
 TWO_NODES = {"STRETTO_TOPOLOGY": "nodes=2,ppn=1", "STRETTO_ALLREDUCE": "ring"}
 
 
@@ -66,7 +66,7 @@ def test_too_few_files_for_all_connections(mpi: Runner) -> None:
     ran = mpi.run(program, more={**TWO_NODES, "STRETTO_CONNECTIONS": "1"})
     assert ran.right, ran.output
     (line,) = ran.lines
-    assert "a rank may have too few files open" in line
+    assert "a rank cannot open enough files" in line
     assert line.endswith(CARRIES)
 
 
@@ -103,11 +103,11 @@ def test_a_job_measures_and_the_next_ones_know(mpi: Runner, tmp_path: Path, inte
             assert "right" in output.splitlines()
             return output
 
-        # On a machine where others compute, links look slow, and connections are not tried.
+        # On a machine where other programs compute, links look slow, and connections are not tried.
         assert run().count("stretto:") <= (0 if reaches else 1)
         known = json.loads(file.read_text())
         assert statistics(tmp_path).get("connections_from") == known["measured"].get("connections_from")
-        # Measured again would be what was found on a busy machine, and where calls take another time now.
+        # The job must not measure again, as it would after a busy machine, or if calls took another time.
         known["measured"] |= {"connections_from": 20000, "busy": 0.01}
         known["decisions"] = []
         file.write_text(json.dumps(known))
@@ -145,7 +145,7 @@ def test_where_a_connection_is_limited_there_are_several(mpi: Runner, tmp_path: 
     ("interface", "of_library", "line"),
     [
         ("", "eth0", ""),
-        # Not the name of an interface, but of a device of InfiniBand.
+        # The name is not that of an interface, but of a device of InfiniBand.
         ("", "mlx5_0:1", ""),
         ("eth0", "lo", ""),
         # Each node listens where no other one reaches it.
@@ -154,7 +154,7 @@ def test_where_a_connection_is_limited_there_are_several(mpi: Runner, tmp_path: 
     ],
 )
 def test_nodes_of_a_network(mpi: Runner, tmp_path: Path, interface: str, of_library: str, line: str) -> None:
-    """`of_library`: by a variable that Open MPI's own TCP does not look at."""
+    """`of_library`: the interface in a variable that Open MPI's own TCP does not read."""
     program = mpi.compiled("guarded.cpp", "-pthread")
     line_of_shell = f"unset OMPI_MCA_btl_tcp_if_include; exec {program} small 2>&1"
     variables = {"STRETTO_FABRIC": "none", "STRETTO_CONNECTIONS": "1", "STRETTO_INTERFACE": interface}

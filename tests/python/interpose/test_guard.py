@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choices must show that they are faster than the MPI default; what jobs find is kept for the next ones."""
+"""Choices must prove to be faster than the MPI default. Findings of jobs are kept for later jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = 100
 
 
 def job(mpi: Runner, tmp_path: Path, **settings: str) -> Ran:
-    """Many sums of 64 KiB on three nodes of one rank, whose cores are theirs: the rule's choice is a ring."""
+    """Many sums of 64 KiB on three nodes of one rank with its own core. The rule's choice is a ring."""
     program = [str(mpi.compiled("online.cpp", "-pthread")), str(CALLS)]
     more = {"STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_STATS": str(tmp_path / "stats.json"), **settings}
     return mpi.run(program, ranks=3, more=more, **mpi.told_that_cores_are("idle"))
@@ -39,7 +39,7 @@ def decided(file: Path) -> list[Any]:
 
 
 def memory_of(mpi: Runner, tmp_path: Path, mpi_name: str) -> Path:
-    """The file of a job that found out that a row of its table is slow."""
+    """The file of a job that found that a row of its table is slow."""
     file = tmp_path / "fabric.json"
     table = make_table(tmp_path / "table.json", mpi_name, ppn=1, nodes=3)
     # While others disturb the machine, a job may measure something else. Then the next one does not.
@@ -53,7 +53,7 @@ def memory_of(mpi: Runner, tmp_path: Path, mpi_name: str) -> Path:
 
 
 def rewrite(file: Path, fabric: dict[str, str] | None = None, **decision: Any) -> None:
-    """Replace all decisions by one, and parts of what the file is for."""
+    """Replace all decisions by one, and parts of the file's fabric."""
     content = json.loads(file.read_text())
     content["fabric"] |= fabric or {}
     content["decisions"] = [{"nodes": 3, "ppn": 1, "call": "allreduce", "from": "64KiB", **decision}]
@@ -87,7 +87,7 @@ def test_without_the_guard_it_stays(mpi: Runner, mpi_name: str, tmp_path: Path) 
 def test_what_was_decided_is_in_force_from_the_first_call(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     file = memory_of(mpi, tmp_path, mpi_name)
     assert json.loads(file.read_text())["fabric"]["mpi"] == mpi_name
-    # What disturbs the machine for long looks like another network. Then the next job has none.
+    # A long disturbance of the machine looks like another network. Then the next job has no decision.
     for _ in range(MOST_JOBS):
         rewrite(file, spec="rabenseifner")  # without a time, which would say whether the network is the same
         ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
@@ -104,7 +104,7 @@ def test_another_network_is_noticed(mpi: Runner, mpi_name: str, tmp_path: Path) 
     rewrite(file, spec="rabenseifner", seconds=1e-9, bytes="64KiB")
     ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
     assert ran.right, ran.output
-    # Which is faster is the machine's business.
+    # Which one is faster depends on the machine.
     assert calls_by(tmp_path, "native") > 0
     assert calls_by(tmp_path, "rabenseifner") > 0
 
@@ -119,7 +119,7 @@ def test_a_damaged_file_is_one_line(content: str, mpi: Runner, mpi_name: str, tm
     assert len(ran.lines) <= 1  # nobody reads it before something is decided
     for line in ran.lines:
         assert str(file) in line
-        assert "what earlier jobs found out about this network is not used" in line
+        assert "the findings of earlier jobs about this network are not used" in line
 
 
 def test_a_file_of_another_network_is_not_used(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_place_that_cannot_be_written_is_one_line(mpi: Runner, mpi_name: str, 
         if ran.lines:
             break
     assert len(ran.lines) == 1
-    assert "what this job found out about the network is lost" in ran.lines[0]
+    assert "the findings of this job about the network are lost" in ran.lines[0]
 
 
 def decided_in_background(file: Path) -> list[Any]:
@@ -150,12 +150,12 @@ def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path:
     file = tmp_path / "fabric.json"
     program = [str(mpi.compiled("online.cpp", "-pthread")), "400"]
     more = {"STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_TABLE": "none", "STRETTO_FABRIC": str(file)}
-    # On a busy machine, the last of the calls may not have ended on all ranks when they could agree.
+    # On a busy machine, the last calls may end on some ranks too late for an agreement.
     for _ in range(MOST_JOBS):
         ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
         assert ran.right, ran.output
         assert ran.lines == []
-        # Each of the two sides had its calls. Who won is the machine's business.
+        # Each of the two sides had its calls. The winner depends on the machine.
         assert used(tmp_path / "stats.json").get("native:segments=1", 0) >= 8
         if decided_in_background(file):
             break
@@ -168,7 +168,7 @@ def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path:
     file.write_text(json.dumps(content))
     ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
     assert ran.right, ran.output
-    # What disturbs the machine for long looks like another network. Then there is another comparison.
+    # A long disturbance of the machine looks like another network. Then there is another comparison.
     assert used(tmp_path / "stats.json")["ring:segments=3"] >= 1
     assert len(decided_in_background(file)) == 1
 
@@ -186,7 +186,7 @@ def test_calls_of_private_lengths_are_compared_with_the_library(
     for one in json.loads((tmp_path / "stats.json").read_text())["calls"]:
         if one["collective"] == "alltoallv":
             calls[one["spec"]] += one["calls"]
-    # Short blocks among nodes of three ranks: what the rule proposes has at least the calls of a trial.
+    # Short blocks on nodes of three ranks: the rule's proposal gets at least the calls of a trial.
     by_leaders = sum(count for spec, count in calls.items() if spec.startswith("smp("))
     assert (by_leaders >= 6) == (online != "0"), calls
 

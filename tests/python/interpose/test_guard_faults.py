@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guard does where something goes wrong: with its file, or with settings that differ between ranks.
+"""The guard after errors: errors of its file, or settings that differ between ranks.
 
-Most jobs make one call of 64 KiB, so they measure the network, and decide nothing. That does not depend on
-what the machine does meanwhile.
+Most jobs make one call of 64 KiB, so they measure the network and decide nothing. That does not depend on
+other load of the machine.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tests.python.interpose.jobs import used
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
 
-NOT_READ = "what earlier jobs found out about this network is not used"
-NOT_WRITTEN = "what this job found out about the network is lost"
+NOT_READ = "the findings of earlier jobs about this network are not used"
+NOT_WRITTEN = "the findings of this job about the network are lost"
 
 
 def job(
@@ -36,7 +36,7 @@ def job(
     settings: Mapping[str, str] | None = None,
     wait_in: Path | None = None,
 ) -> Ran:
-    """A part of guarded.cpp, on nodes of one rank whose cores are theirs: others measure again."""
+    """Runs a part of guarded.cpp on nodes of one rank with its own core: with others, jobs measure again."""
     program = [str(mpi.compiled("guarded.cpp", "-pthread")), part, *([str(wait_in)] if wait_in else [])]
     more = {"STRETTO_TOPOLOGY": f"nodes={nodes},ppn=1", "STRETTO_FABRIC": str(file), **(settings or {})}
     ran = mpi.run(program, ranks=nodes, second=second, more=more, **mpi.told_that_cores_are("idle"))
@@ -46,19 +46,19 @@ def job(
 
 @pytest.fixture(scope="module")
 def content(mpi: Runner, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What a job of one call has left."""
+    """The file that a job of one call has left."""
     file = tmp_path_factory.mktemp("fabric") / "fabric.json"
     assert job(mpi, file).lines == []
     return file.read_text()
 
 
 def state(file: Path) -> tuple[int, int, bytes]:
-    """Changes if the file is written or replaced."""
+    """Returns a value that changes if the file is written or replaced."""
     return file.stat().st_ino, file.stat().st_mtime_ns, file.read_bytes()
 
 
 def check(file: Path, nodes: int = 2) -> Any:
-    """What is in a file that is whole, without any of what is written beside it."""
+    """Returns the content of a file, and checks that no temporary file is left beside it."""
     assert {one.name for one in file.parent.iterdir()} <= {file.name, file.name + ".lock"}
     found = json.loads(file.read_text())
     assert found["format"] == "stretto-fabric"
@@ -82,7 +82,7 @@ def test_calls_below_a_kilobyte_measure_nothing(mpi: Runner, tmp_path: Path) -> 
 
 
 def member(path: str, value: Any) -> Callable[[str], str]:
-    """Gives the member at this path another value."""
+    """Returns a function that changes the value of the member at this path."""
 
     def change(text: str) -> str:
         whole = json.loads(text)
@@ -136,8 +136,8 @@ def test_what_is_no_file(mpi: Runner, tmp_path: Path) -> None:
     folder.mkdir()
     for place in (pipe, folder):
         first, second = job(mpi, place).lines
-        assert first == f"stretto: {place}: is no file; {NOT_READ}"
-        assert second == f"stretto: {place}: is no file; {NOT_WRITTEN}"
+        assert first == f"stretto: {place}: is not a file; {NOT_READ}"
+        assert second == f"stretto: {place}: is not a file; {NOT_WRITTEN}"
     assert sorted(tmp_path.iterdir()) == [folder, pipe]
 
 
@@ -154,7 +154,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def without_measurement(content: str) -> str:
-    """So that a job finds out something."""
+    """Returns the content without the measurement, so that a job has something to find out."""
     whole = json.loads(content)
     del whole["measured"]
     return json.dumps(whole)
@@ -182,7 +182,7 @@ def test_a_disk_that_is_read_only(mpi: Runner, content: str, disk: Path) -> None
     # Its folder cannot be made.
     (line,) = job(mpi, disk / "new" / "fabric.json").lines
     assert line.endswith(f"Read-only file system; {NOT_WRITTEN}")
-    # What can be read is used.
+    # A file that can only be read is used.
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     file.write_text(content)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -196,7 +196,7 @@ def test_jobs_that_end_at_once(mpi: Runner, tmp_path: Path) -> None:
     ended = threading.Event()
 
     def read_on() -> int:
-        """Reads the file all the time: it is never half a file."""
+        """Reads the file again and again, and checks that it is always whole."""
         times = 0
         while not ended.is_set():
             if file.exists():
@@ -211,7 +211,7 @@ def test_jobs_that_end_at_once(mpi: Runner, tmp_path: Path) -> None:
         try:
             for nodes in (2, 3, 2, 3):
                 jobs.append(pool.submit(job, mpi, file, "usual", nodes, wait_in=meeting))
-                # One after the other: Open MPI's launchers stand in each other's way.
+                # The jobs start one after the other, since Open MPI's launchers disturb each other.
                 while len(list(meeting.iterdir())) < len(jobs) and not jobs[-1].done():
                     time.sleep(0.01)
         finally:
@@ -242,7 +242,7 @@ def test_a_home_that_differs_between_ranks(home: str, mpi: Runner, tmp_path: Pat
 
 @pytest.mark.parametrize("home", ["/dev/null", ""])
 def test_a_home_that_is_none(home: str, mpi: Runner) -> None:
-    """As accounts have that only run services: there is nothing to keep anything in."""
+    """Accounts that only run services have such homes: no file can be kept there."""
     assert job(mpi, "", settings={"XDG_CACHE_HOME": "", "HOME": home}).lines == []
 
 
@@ -270,7 +270,7 @@ def test_a_frozen_job_learns_nothing(mpi: Runner, content: str, tmp_path: Path) 
 
     file.parent.mkdir()
     calls = {"nodes": 2, "ppn": 1, "call": "allreduce", "from": "64KiB"}
-    # Far from what a call takes, so that a job that learns would find out something.
+    # The time is far from that of a call, so that a job that learns would change the decision.
     decision = {**calls, "spec": "rabenseifner", "seconds": 1e-9, "bytes": "64KiB"}
     file.write_text(member("decisions", [decision])(content))
     before = state(file)

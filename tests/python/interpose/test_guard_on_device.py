@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device memory that the MPI library takes as it is: the guard compares its way with staging."""
+"""Device memory with an MPI library that supports it: the guard compares the library with staging."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How programs are preloaded, what the library prints there, and what its variables do."""
+"""Preloaded programs, the lines that Stretto prints in them, and the effect of its variables."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_an_mpi_library_that_stretto_does_not_know(strict: bool, tmp_path: Path)
     assert (ran.returncode != 0, ran.stdout) == ((True, "") if strict else (False, "right\n"))
 
 
-# Calls of traced.c on rank 0, and those of them that MPI_Wait and MPI_Waitall (of three) complete.
+# The calls of traced.c on rank 0, and the calls that start and complete requests (MPI_Waitall: three).
 CALLS = {"MPI_Allreduce": 3, "MPI_Iallreduce": 2, "MPI_Bcast": 2, "MPI_Ibcast": 1, "MPI_Reduce": 1}
 CALLS |= {"MPI_Barrier": 1}
 WAITS = {"MPI_Start": 6, "MPI_Wait": 6, "MPI_Waitall": 1}
@@ -304,7 +304,7 @@ def test_a_tool_behind_stretto_sees_what_the_library_does(mpi: Runner, tmp_path:
     seen = traced_with(mpi, library(), tool, **settings)
     assert seen == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
     if stats:
-        # Of persistent calls by the MPI library, the tool only sees the initialization.
+        # If the MPI library carries out persistent calls, the tool sees only the initialization.
         assert counted(file) == {("allreduce", "native"): 7, ("bcast", "native"): 3, ("reduce", "native"): 1}
 
 
@@ -327,7 +327,7 @@ def test_a_tool_behind_stretto_sees_nothing_of_strettos_calls(mpi: Runner, tmp_p
 
 @pytest.mark.parametrize(("spec", "count"), [("native", 7), ("ring", 11)])
 def test_a_tool_before_stretto_sees_every_call(mpi: Runner, tmp_path: Path, spec: str, count: int) -> None:
-    # It calls PMPI itself, which Stretto intercepts, too.
+    # The tool itself calls PMPI functions, which Stretto also intercepts.
     tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
     file = tmp_path / "stats.json"
     settings = {"STRETTO_ALLREDUCE": spec, "STRETTO_STATS": str(file)}
@@ -365,7 +365,7 @@ def test_who_makes_barriers(mpi: Runner, settings: dict[str, str], by_library: i
 
 
 def test_barriers_are_not_counted(mpi: Runner) -> None:
-    """Nothing is chosen for them, and they have no bytes."""
+    """No spec is chosen for barriers, and they have no bytes."""
     program = [str(mpi.compiled("barrier.cpp", "-pthread")), "count", str(BARRIERS)]
     for summary in ("1", "large"):
         ran = mpi.run(program, more={"STRETTO_SUMMARY": summary})
@@ -513,7 +513,7 @@ def test_what_the_shared_object_shows_and_needs() -> None:
     # Fortran's wrappers, and tools that precede Stretto, call PMPI.
     of_mpi = {name for name in names if name.startswith(("MPI_", "MPIX_"))}
     assert {name for name in names if name.startswith("P")} == {f"P{name}" for name in of_mpi}
-    # Of every interface. Open MPI 4 has no large counts, and MPICH no persistent collectives by this name.
+    # The functions of all interfaces. Open MPI 4 lacks the former, and MPICH the latter.
     assert {"MPI_Allreduce_c", "MPIX_Allreduce_init"} <= names
     assert {"stretto_allreduce", "stretto_choice", "stretto_version"} <= names
     assert [name for name in names if not name.lstrip("P").startswith(("MPI", "stretto_"))] == []

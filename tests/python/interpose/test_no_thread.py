@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks to which the system gives no thread."""
+"""Ranks for which the system refuses to start a thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(mpi: Runner, refused: str, **settings: str) -> Ran:
 
 @pytest.mark.parametrize("refused", ["0", "1", "0,1,2"])
 def test_the_library_handles_non_blocking_calls_of_all(mpi: Runner, refused: str) -> None:
-    """All ranks must agree, also those that have a thread."""
+    """All ranks must agree, also the ranks that have a thread."""
     ran = run(mpi, refused)
     assert ran.right, ran.output
     (line,) = ran.lines

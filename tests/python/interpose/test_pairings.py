@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one library under every MPI library, which it finds when the process has loaded it."""
+"""The same Stretto with every MPI library, which it finds when the process has loaded it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Library:
     """An MPI library, as a program is built for it."""
 
     install: str
-    """What `--mpi` calls it."""
+    """The name of the library for `--mpi`."""
     abi: str
     """The binary interface by which the program calls it."""
 
@@ -156,7 +156,7 @@ class Ran:
 
     @property
     def lines(self) -> list[str]:
-        """What Stretto says, but for the summary."""
+        """Stretto's lines except for the summary."""
         lines = [line for line in self.output.splitlines() if line.startswith("stretto: ")]
         return [line for line in lines if " on rank 0" not in line]
 
@@ -215,7 +215,7 @@ def test_a_library_that_is_opened_late(target: Library, programs: Programs) -> N
 
 @every_library
 def test_what_is_bound_to_its_own_libraries(target: Library, programs: Programs) -> None:
-    """RTLD_DEEPBIND, past a preload."""
+    """RTLD_DEEPBIND lets a module bypass preloaded objects."""
     check(run(target, [str(programs.opener()), "--deepbind", str(programs.of(target.abi, module=True))]))
 
 
@@ -225,7 +225,7 @@ def test_what_is_bound_to_its_own_libraries(target: Library, programs: Programs)
 def test_functions_that_are_called_by_their_addresses(
     target: Library, options: list[str], bound: str, programs: Programs
 ) -> None:
-    """Of which no auditor is told: all of the module's calls come to Stretto, or none."""
+    """Auditors do not see calls by pointers. Either all calls of the module reach Stretto, or none."""
     module = str(programs.by_pointer(target.abi, *options))
     if bound == "late":
         check(run(target, [str(programs.opener()), module]))
@@ -233,7 +233,7 @@ def test_functions_that_are_called_by_their_addresses(
     ran = run(target, [str(programs.opener()), "--deepbind", module])
     assert (ran.code, ran.output.splitlines()[0]) == (0, "right"), ran.output
     (line,) = ran.lines
-    assert "came by Stretto" in line
+    assert "reached Stretto" in line
 
 
 @every_library
@@ -247,19 +247,19 @@ def test_functions_that_are_looked_up_in_the_library(
 
 @every_library
 def test_a_library_that_translates(target: Library, programs: Programs) -> None:
-    """What the program calls is not Stretto's, what the translator calls in the MPI library is."""
+    """Stretto does not intercept the program's calls, but the translator's calls of the MPI library."""
     program, wrapper = programs.translated(target.abi)
     check(run(target, ["env", f"TRANSLATOR_WRAPPER={wrapper}", str(program)]))
 
 
 @every_library
 def test_calls_that_pass_by_are_told(target: Library, programs: Programs) -> None:
-    """As with a linker whose audit would slow calls down (glibc before 2.35)."""
+    """Without an auditor, as with a linker whose audit would slow calls down (glibc before 2.35)."""
     module = programs.of(target.abi, module=True)
     ran = run(target, [str(programs.opener()), "--deepbind", str(module)], audited=False)
     assert ran.code == 0, ran.output
     (line,) = ran.lines
-    assert "came by Stretto: it was opened with RTLD_DEEPBIND" in line
+    assert "reached Stretto: it was opened with RTLD_DEEPBIND" in line
     assert target.soname.split(".so")[0] in line
 
 
@@ -286,7 +286,7 @@ def test_two_libraries(target: Library, other: Library, programs: Programs) -> N
 def test_another_library_behind_one_that_looks_past_a_preload(
     target: Library, other: Library, programs: Programs
 ) -> None:
-    """Calls go on to the library that they come from, not to what the linker finds first in the process."""
+    """Calls go to the library of their module, not to the library that the linker finds first."""
     module = str(programs.of(target.abi, module=True))
     check(run(target, [str(programs.opener()), "--deepbind", "--then", str(other.path()), module]))
 
@@ -329,7 +329,7 @@ def test_a_library_that_is_bound_at_once(target: Library, programs: Programs) ->
 
 
 @pytest.mark.parametrize(
-    # Debian's MPICH has not the name that the wheel opens.
+    # Debian's MPICH does not have the name that the wheel opens.
     "target",
     [one for one in LIBRARIES if one.abi != "abi" and one.install != "mpich"],
     ids=str,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared memory inside a node where something goes wrong: what it needs is refused, or a rank is lost.
+"""Failures of shared memory inside a node: the system refuses it, or a rank is lost.
 
 The program says how many regions it has mapped, so a test of shared memory cannot pass without it, and a
 test of a refusal cannot pass with it.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RANKS = 3
 SPECS = {"STRETTO_ALLREDUCE": "ring", "STRETTO_BCAST": "binomial"}
 ON_RANK_1 = '[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 ]'
-# Open MPI and UCX would read each other's memory in ways that these faults forbid, too.
+# The ranks of Open MPI and UCX would read each other's memory in ways that these faults also forbid.
 CAREFUL = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "UCX_TLS": "tcp,self"}
 PROCESS = re.compile(r"rank (\d+) is process (\d+)")
 LOST = (
@@ -99,7 +99,7 @@ def test_spawned_ranks(mpi: Runner) -> None:
 
 @pytest.mark.parametrize("error", ["ENOSYS", "EPERM", "EMFILE"])
 def test_no_memory_without_a_name(mpi: Runner, error: str) -> None:
-    """An old kernel, a filter of system calls, and too many files: on all ranks, or on one."""
+    """An old kernel, a filter of system calls, or too many files, on all ranks or on one."""
     command = forbid(mpi, "memfd_create", error)
     line = program(mpi, 0, "calls")
     if error == "EMFILE":
@@ -167,7 +167,7 @@ def remove_group(group: Path) -> None:
 def test_a_memory_control_group(mpi: Runner) -> None:
     """Its limit counts the regions, all of them from the beginning."""
     group = make_group(600 << 20)
-    if group is None:  # to the ranks, a group with too little looks like this
+    if group is None:  # for the ranks, a group with too little memory has the same effect
         test_no_room(mpi, "ENOMEM")
         return
     try:
@@ -186,15 +186,16 @@ def test_a_memory_control_group(mpi: Runner) -> None:
 # MPICH 4.0.2 over UCX now and then does not return from MPI_Finalize across PID namespaces.
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 def test_two_containers(mpi: Runner) -> None:
-    """A rank with process numbers of its own: what the others find by its number is not its memory."""
+    """A rank in its own PID namespace: by its process id, others find the memory of another process."""
     command = "exec unshare -p -f --mount-proc"
     check_shared(mpi, on_rank_1(command, program(mpi, RANKS, "calls")), CAREFUL)
 
 
-# Nor over TCP alone, as here: 2 of 400 jobs without Stretto, and more with it (docs/troubleshooting.md).
+# MPICH hangs there also over TCP alone, as here: in 2 of 400 jobs without Stretto, and in more with it
+# (docs/troubleshooting.md).
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 def test_two_containers_of_other_names(mpi: Runner) -> None:
-    """They are two nodes."""
+    """Containers with different names count as two nodes."""
     inside = "hostname other && exec " + shlex.join(program(mpi, 0, "calls"))
     line = shlex.join(program(mpi, RANKS - 1, "calls"))
     command = f"exec unshare -u bash -c {shlex.quote(inside)}"
@@ -203,7 +204,7 @@ def test_two_containers_of_other_names(mpi: Runner) -> None:
 
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)  # as above
 def test_nodes_of_several_machines(mpi: Runner) -> None:
-    """The rule for ranks that share memory does not hold where only STRETTO_TOPOLOGY says that they do."""
+    """The rule for ranks that share memory does not apply if only STRETTO_TOPOLOGY says that they do."""
     chosen = []
     for command in ("exec", "exec unshare -u bash -c 'hostname other && exec \"$@\"' bash"):
         line = [str(mpi.compiled("choices.cpp")), "allreduce:262144"]
@@ -218,7 +219,7 @@ def test_nodes_of_several_machines(mpi: Runner) -> None:
 
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)  # as above
 def test_a_rank_without_the_right(mpi: Runner) -> None:
-    """The kernel refuses the files of a process that may do more, as it does those of another user."""
+    """The kernel refuses access to files of a process with more rights, as to those of another user."""
     command = "exec setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace"
     check_shared(mpi, on_rank_1(command, program(mpi, RANKS, "calls")), CAREFUL)
 
@@ -228,7 +229,7 @@ def test_few_files(mpi: Runner) -> None:
 
 
 def check_lost(mpi: Runner, line: Sequence[str], call: str = "allreduce", spec: str = "ring") -> None:
-    """Rank 1 is killed. The launcher does not know of it: a shell stays in its place."""
+    """Rank 1 is killed. The launcher does not notice, since a shell stays in its place."""
     lost_line = LOST.format(call=call, ranks=RANKS, spec=spec)
     words = shlex.join(line)
     stays = f"{ON_RANK_1} || exec {words}; {words}; exec sleep 100"
@@ -238,7 +239,7 @@ def check_lost(mpi: Runner, line: Sequence[str], call: str = "allreduce", spec: 
     assert len(processes) == RANKS, ran.output
     lost = [match for text in ran.lines if (match := re.fullmatch(lost_line, text))]
     assert len(lost) == len(ran.lines), ran.output
-    # A rank that ends the job may be gone before another one has looked at the first.
+    # A rank that ends the job may be gone before another rank has checked rank 1.
     assert ("1", str(processes[1])) in {(match[2], match[3]) for match in lost}, ran.output
     for process in processes.values():
         wait_until_gone(process)
@@ -264,7 +265,7 @@ def test_a_rank_is_killed_before_a_barrier(mpi: Runner) -> None:
 
 
 def test_a_rank_that_ends_first_is_no_loss(mpi: Runner) -> None:
-    """What it has written is read after its end."""
+    """Other ranks read its data after its end."""
     options = ["--enable-recovery"] if mpi.abi == "openmpi" else ["-disable-auto-cleanup"]
     ran = mpi.run(program(mpi, RANKS, "leave"), ranks=RANKS, more=SPECS, options=options)
     assert "right" in ran.output.splitlines(), ran.output

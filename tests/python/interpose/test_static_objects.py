@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "tests" / "interpose" / "static_objects.cpp"
-# What is defined for the library, if there is one, and for the program.
+# The macros for the library, if there is one, and for the program.
 PARTS = {
     "a global object's destructor": ([], ["-DHAS_GLOBAL"]),
     "a library's static object": (["-DHAS_STATIC"], ["-DLIBRARY_ENDS"]),
@@ -30,15 +30,16 @@ PARTS = {
         ["-DLIBRARY_BEGINS", "-DLIBRARY_ENDS"],
     ),
 }
-# MPICH 5 tells its launcher in an exit handler that a rank has ended. If a rank calls MPI behind that, the
-# launcher may hear nothing, and kills what is left when the first rank has gone: without Stretto too.
+# MPICH 5 reports the end of a rank to its launcher in an exit handler. If a rank calls MPI after that, the
+# launcher may get no report. It then kills the other ranks when the first rank has ended, even without
+# Stretto.
 KILLED_BY_LAUNCHER = 9
-# Of which some end at once only where nothing is kept of earlier jobs.
+# The number of jobs. Some faults show only if nothing is kept from earlier jobs.
 JOBS = 3
 
 
 def settings(folder: Path, job: int) -> dict[str, str]:
-    """Two ranks as on two nodes, so that they look at their network, and nothing kept of earlier jobs."""
+    """Settings of two ranks as on two nodes, so that they measure the network, without earlier findings."""
     home = folder / f"home-{job}"
     home.mkdir()
     return {

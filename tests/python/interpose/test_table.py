@@ -246,7 +246,7 @@ BAD = {
     "corrupt": "line 2, column 8: this is not JSON: ",
     "misspelt": 'shapes[0].allreduce[0].spec: spec "rnig": there is no allreduce algorithm "rnig"',
     "of another family": "was made on ",
-    "long": "it may have 8MiB at most",
+    "long": "it may have at most 8MiB",
     "missing": "there is no such file",
 }
 

@@ -88,7 +88,7 @@ def check_nesting(spans: dict[str, list[Span]]) -> None:
         for segment in segments:
             rounds = inside(spans["round"], segment, range(segment.row, segment.row + 1))
             assert [one.number for one in rounds] == list(range(len(rounds))), segment
-            # Each ends where the next begins.
+            # Each round ends where the next begins.
             assert rounds[0].begin == segment.begin
             assert all(before.end == after.begin for before, after in pairwise(rounds)), segment
             rounds_seen += len(rounds)
@@ -149,7 +149,7 @@ def test_what_the_library_carries_out_is_traced(mpi: Runner, tmp_path: Path) -> 
     assert ran.lines == []
     traces = read_folder(tmp_path).traces
     assert {call.spec for trace in traces for call in trace.calls} == {"native"}
-    # Of persistent collectives, the initialization is recorded.
+    # For persistent collectives, the initialization is recorded.
     calls = [(call.name, call.form) for call in traces[0].calls]
     assert calls == [
         *[("allreduce", "blocking")] * 3,
@@ -215,7 +215,7 @@ def test_copies_of_device_memory_are_traced(
             own = [one for one in copies if call.holds(one)]
             for to in ("host", "device"):
                 check_copies([one for one in own if one.arguments["to"] == to], segments, by_parts, call)
-            # A segment travels when its copy has arrived, and goes back when its last round has ended.
+            # A segment is sent when its copy has arrived, and copied back when its last round has ended.
             for segment in inside(spans.get("segment", []), call, range(call.row, call.row + 900)):
                 rounds = inside(spans["round"], segment, range(segment.row, segment.row + 1))
                 waits = inside(spans.get("wait", []), segment, range(segment.row, segment.row + 1))
@@ -242,7 +242,7 @@ def is_of(copy: Span, segment: int) -> bool:
 
 
 def check_copies(copies: list[Span], segments: int, by_parts: bool, call: Span) -> None:
-    """Check that these are the copies of a call in one direction; no segments: it is copied as a whole."""
+    """Check the copies of a call in one direction. Without segments, the call is copied as a whole."""
     assert sum(one.arguments["bytes"] for one in copies) == call.arguments["bytes"]
     for one in copies:
         assert call.begin <= one.arguments["begun_us"] <= one.begin <= one.end
@@ -305,6 +305,6 @@ def test_a_disk_that_is_full(mpi: Runner, full_disk: Path) -> None:
     assert ran.right, ran.output
     assert len(ran.lines) == 1, ran.output
     assert ran.lines[0].endswith(".json cannot be written: No space left on device")
-    # What fits is whole, and of the others nothing is left.
+    # The files that fit are whole, and nothing is left of the others.
     assert all(file.read_text().endswith("]}\n") for file in full_disk.iterdir())
     assert len(list(full_disk.iterdir())) < RANKS

@@ -33,13 +33,13 @@ def test_a_rank_that_computes(mpi: Runner, spec: str, tmp_path: Path) -> None:
     if mpi.abi == "openmpi":
         argv[1:1] = ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
     told: set[str] = set()
-    # The job ends even if nothing is told.
+    # The job ends even if the watchdog reports nothing.
     end = threading.Timer(60, go.touch)
     end.start()
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            # On a busy machine an earlier call may be told of, too, which all ranks have made.
+            # On a busy machine, the watchdog may also report an earlier call, which all ranks have made.
             if "(rank 1 has not called it)" in line:
                 assert "allreduce (call number 1 of a communicator of 3 ranks, 4000 bytes" in line
                 told.add(line.split(" after ")[0])

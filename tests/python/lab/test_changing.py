@@ -18,7 +18,7 @@ from stretto.lab.jobs import Job
 from stretto.lab.links import Links
 from stretto.launch import mpi as installs
 
-# Of what the links carry, headers of TCP take some. Ranks that share the cores lose more.
+# TCP's headers take part of the links' rate. Ranks that share cores lose more.
 MBIT = 1e6 / 8
 
 
@@ -44,8 +44,8 @@ def test_fifty_calls_later_the_choice_is_right_again(tmp_path: Path) -> None:
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert "right" in output.splitlines()
-    # The ranks have measured the network once more. The rate is the link's, which a stream of messages has: a
-    # single message passes at once where the link had saved up its bytes.
+    # The ranks have measured the network once more. The measured rate is that of a stream of messages: a
+    # single message passes at once if the link had saved up its bytes.
     machine = json.loads(file.read_text())["measured"]["machine"]
     assert machine["limits"]["node"]["bandwidth"] == pytest.approx(50 * MBIT, rel=0.4)
     (ratio,) = [float(line.split()[1]) for line in output.splitlines() if line.startswith("ratio ")]

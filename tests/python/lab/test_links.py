@@ -37,7 +37,7 @@ def test_the_options_of_lab_up() -> None:
         ((2, "fast", None, 1, UNLIMITED), "--rate fast"),
         ((2, "1mbit", "1mbit,2mbit", 1, UNLIMITED), "one of the two"),
         ((3, None, "1mbit,2mbit", 1, UNLIMITED), "2 rate.* for 3 nodes"),
-        ((None, None, "1mbit,", 1, UNLIMITED), "--rate : write"),
+        ((None, None, "1mbit,", 1, UNLIMITED), "--rate : expected"),
         ((2, None, None, 3, UNLIMITED), "--racks 3: 2 nodes"),
         ((2, None, None, 0, UNLIMITED), "--racks 0"),
         ((2, None, None, 2, "thin"), "--uplink thin"),

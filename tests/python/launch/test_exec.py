@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stretto exec` behind a launcher: it becomes the program, with Stretto under it wherever that can be."""
+"""`stretto exec` after a launcher: it becomes the program, with Stretto preloaded wherever possible."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_ranks_are_served(mpi: Runner, before: list[str]) -> None:
 
 
 def test_launchers_that_clean_the_environment(mpi: Runner) -> None:
-    """As `srun --export=NONE` does: nothing of the environment outside is needed."""
+    """`srun --export=NONE` does so. No variable of the outer environment is needed."""
     kept = "^(OMPI|PMI|PMIX|PATH|HOME)"
     cleaned = f"exec env -i $(env | grep -E {shlex.quote(kept)} | grep -v ' ') \"$@\""
     ran = run(
@@ -103,7 +103,7 @@ def test_launchers_that_clean_the_environment(mpi: Runner) -> None:
 
 def test_an_interpreter_that_opens_its_mpi_late() -> None:
     calls = "w.bcast(b'x' * 100000); sizes = w.allgather(w.size)"
-    # One rank writes: lines of two may be mixed.
+    # Only one rank writes, since the lines of two may be mixed.
     script = f"from mpi4py import MPI; w = MPI.COMM_WORLD; {calls}; w.rank or print(sizes)"
     words = [STRETTO, "exec", "--summary", "--spec", "bcast/chain", sys.executable, "-c", script]
     ran = run(launched("openmpi", *words))
@@ -117,7 +117,7 @@ def test_what_is_preloaded_already_stays_in_front() -> None:
     assert preloads_of(LD_PRELOAD="") == [str(library())]
     ran = run([STRETTO, "exec", "env"], LD_PRELOAD=existing)
     (line,) = (line for line in ran.stdout.splitlines() if line.startswith("LD_PRELOAD="))
-    # Of an MPI library, and of another Stretto, the functions would be found first.
+    # Otherwise the functions of an MPI library, or of another Stretto, would be found first.
     assert line == f"LD_PRELOAD=./libmine.so:/libmpiP.so:{library()}:/x/libmpi.so.40:/x/libstretto.so"
 
 
@@ -255,14 +255,14 @@ def test_gloo_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        ([], 2, "exec: no program given; write: stretto exec ./program"),
-        (["--"], 2, "exec: no program given; write: stretto exec ./program"),
-        (["--colour", "true"], 2, "exec: there is no option --colour; write: stretto exec ./program"),
-        (["--spec"], 2, "exec: --spec needs a value; write: stretto exec ./program"),
+        ([], 2, "exec: no program given; use: stretto exec ./program"),
+        (["--"], 2, "exec: no program given; use: stretto exec ./program"),
+        (["--colour", "true"], 2, "exec: there is no option --colour; use: stretto exec ./program"),
+        (["--spec"], 2, "exec: --spec needs a value; use: stretto exec ./program"),
         (
             ["--set", "TABLE=none", "true"],
             2,
-            "exec: --set TABLE=none: expected STRETTO_NAME=VALUE; write: stretto exec ./program",
+            "exec: --set TABLE=none: expected STRETTO_NAME=VALUE; use: stretto exec ./program",
         ),
         (["--replace", "nccl", "true"], 2, "exec: --replace nccl: it can only replace gloo"),
         (["is-not-there"], 127, "exec: is-not-there cannot be started: No such file or directory"),
@@ -291,7 +291,7 @@ def test_a_script_without_interpreter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by", ["run", "exec"])
 def test_a_preload_that_a_wrapper_removes(mpi: Runner, by: str) -> None:
-    """The auditor says so, which nobody thinks of removing."""
+    """The auditor reports it, since wrappers do not remove the auditor."""
     program = ["env", "-u", "LD_PRELOAD", str(mpi.compiled("partly.c"))]
     if by == "run":
         ran = run([STRETTO, "run", "--", *launched(mpi.abi, *program)])
@@ -301,13 +301,13 @@ def test_a_preload_that_a_wrapper_removes(mpi: Runner, by: str) -> None:
     assert ran.stderr.count("runs without Stretto: LD_PRELOAD was changed before it was started") == 1
 
 
-# Stands for an MPI library that is linked into a program.
+# Takes the place of an MPI library that is linked into a program.
 INSIDE = "int PMPI_Init(void) { return 3; } int main(void) { return PMPI_Init(); }"
 
 
 def test_a_program_with_an_mpi_library_inside(tmp_path: Path) -> None:
     program = str(compiled(tmp_path / "inside", INSIDE))
-    reason = "an MPI library is linked into it; link it with a shared one"
+    reason = "an MPI library is linked into it; link it with the shared library"
     line = f"stretto: {program} runs without Stretto: {reason}\n"
     assert run([STRETTO, "exec", "--check", program]).stdout == f"{program}: {reason}\n"
     assert run([STRETTO, "exec", program], PMI_RANK="1").stderr == ""
@@ -318,7 +318,7 @@ def test_a_program_with_an_mpi_library_inside(tmp_path: Path) -> None:
 
 
 def test_what_is_told_at_the_end_of_a_process(tmp_path: Path) -> None:
-    """Where a script starts the program, nobody else has looked at it."""
+    """If a script starts the program, nothing else has checked it before."""
     program = str(compiled(tmp_path / "inside", INSIDE))
     script = tmp_path / "job.sh"
     script.write_text(f'#!/bin/sh\n{program}\necho "status $?"\n')
@@ -327,7 +327,7 @@ def test_what_is_told_at_the_end_of_a_process(tmp_path: Path) -> None:
     ran = run([STRETTO, "exec", "--stats", stats, script], PMI_RANK="0")
     assert ran.stdout == "status 3\n"
     expected = (
-        f"none of the calls of {program} came by Stretto: an MPI library is linked into it statically; "
+        f"none of the calls of {program} reached Stretto: an MPI library is linked into it statically; "
     )
     (line,) = ran.stderr.splitlines()
     assert line.startswith(f"stretto: {expected}")
@@ -343,7 +343,7 @@ def test_what_is_told_at_the_end_of_a_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "answer"),
     [
-        (["sh"], 0, "/bin/sh: Stretto can be under it\n"),
+        (["sh"], 0, "/bin/sh: Stretto can be preloaded\n"),
         (["./nosuch"], 127, "./nosuch: No such file or directory\n"),
     ],
 )
@@ -371,14 +371,14 @@ def test_a_program_with_the_rights_of_another_user(tmp_path: Path) -> None:
     ran = run([STRETTO, "exec", program])
     assert ran.returncode == 4
     assert ran.stderr.startswith(
-        f"stretto: {program} runs without Stretto: it gets more rights than its user"
+        f"stretto: {program} runs without Stretto: it runs with more rights than its user"
     )
 
 
 def test_programs_of_another_libc(tmp_path: Path) -> None:
     loader = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
     program = compiled(tmp_path / "musl", "int main(void) { return 0; }", loader)
-    assert "it is of a system with musl, not glibc" in run([STRETTO, "exec", program]).stderr
+    assert "it is built for musl, not glibc" in run([STRETTO, "exec", program]).stderr
 
 
 def test_an_installation_without_the_library(mpi: Runner, tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_an_installation_without_the_library(mpi: Runner, tmp_path: Path) -> Non
     ran = run(launched(mpi.abi, STRETTO, "exec", program), STRETTO_LIB_DIR=str(tmp_path))
     assert ran.returncode == 0, ran.stderr
     assert "right" in ran.stdout
-    reason = "libstretto.so is not there; install Stretto again, or set STRETTO_LIB_DIR to its folder"
+    reason = "libstretto.so was not found; install Stretto again, or set STRETTO_LIB_DIR to its folder"
     assert [line for line in ran.stderr.splitlines() if line.startswith("stretto: ")] == [
         f"stretto: {program} runs without Stretto: {reason}"
     ]
@@ -395,7 +395,7 @@ def test_an_installation_without_the_library(mpi: Runner, tmp_path: Path) -> Non
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(st.integers(4, 1023), st.integers(0, 255)), max_size=12), st.integers(4, 2000))
 def test_damaged_programs(tmp_path: Path, changes: list[tuple[int, int]], length: int) -> None:
-    """What is read of a program's file is not believed. The kernel refuses it."""
+    """The contents of a damaged program's file are not trusted. The kernel refuses to start it."""
     content = bytearray(Path("/bin/true").read_bytes())
     for place, value in changes:
         content[place] = value
@@ -406,7 +406,7 @@ def test_damaged_programs(tmp_path: Path, changes: list[tuple[int, int]], length
     ran = subprocess.run([STRETTO, "exec", program], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 126
     assert ran.stderr.endswith(f"exec: {program} cannot be started: Exec format error\n")
-    # No shell has read it: a `>` among its bytes would make a file.
+    # No shell has read the program: a `>` among its bytes would create a file.
     assert list(tmp_path.iterdir()) == [program]
 
 

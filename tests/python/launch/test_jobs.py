@@ -198,13 +198,13 @@ def test_signals_become_exceptions_and_what_is_ignored_stays_so() -> None:
 
 @pytest.fixture
 def environment(program: MeasuringProgram, tmp_path: Path) -> dict[str, str]:
-    """Of commands that find the stand-in for the measuring program."""
+    """The environment of commands that find the stand-in for the measuring program."""
     return os.environ | {"STRETTO_LIB_DIR": str(program.folder), "STRETTO_CACHE": str(tmp_path / "cache")}
 
 
 def let_print(program: MeasuringProgram, pids: Path, *events: dict[str, object]) -> None:
-    """It prints events and goes on for long. Its process id is written when the events have been read."""
-    # More than a pipe holds.
+    """Lets the program print events and run on. It writes its process id when the events have been read."""
+    # The noise is longer than a pipe's buffer.
     noise = "head -c 300000 /dev/zero | tr '\\0' '\\n'"
     program.let_print(*events, then=f"{noise}\necho $$ >> {pids}\nexec sleep 100")
 

@@ -84,7 +84,7 @@ def test_launchers_of_debian(name: str, flavor: str, tmp_path: Path) -> None:
     launcher = mpi.identify(name)
     assert launcher is not None
     assert launcher.flavor.value == flavor
-    # By a link with another name, as Debian's alternatives are, and by its full path.
+    # The launcher is found by a link with another name, as in Debian's alternatives, and by its full path.
     link = tmp_path / "mpiexec"
     link.symlink_to(launcher.path)
     linked = mpi.identify(str(link))

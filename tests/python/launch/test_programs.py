@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs in a launcher's arguments, and what `stretto run` says of those that it cannot serve."""
+"""The programs in a launcher's arguments, and the lines of `stretto run` about unsupported programs."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (["rign"], "rign"),
         (["bcast/ring"], "ring"),
         (["brodcast/chain"], "there is no such collective; there are allreduce, bcast"),
-        (["ring", "allreduce/swing"], "there is one for allreduce already, ring"),
+        (["ring", "allreduce/swing"], "a spec for allreduce is given already: ring"),
     ],
 )
 def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
@@ -184,7 +184,7 @@ def test_mpi4py_never_takes_another_mpi(monkeypatch: pytest.MonkeyPatch) -> None
     assert launcher is not None
     monkeypatch.setattr(mpi, "find_alias", lambda _launcher: None)
     assert run.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
-    # Where somebody gave the file that name, the wheel finds it; the user's folders come first.
+    # If a file with that name exists, the wheel finds it. The user's folders come first.
     monkeypatch.setattr(mpi, "find_alias", lambda _launcher: Path("/alias"))
     named = {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": "/own:/alias"}
     assert run.mpi4py_settings(launcher, {"LD_LIBRARY_PATH": "/own"}) == named
@@ -467,7 +467,7 @@ def test_a_program_that_is_not_there(line: str, libraries: Path) -> None:
     said = one_line(stretto_run(libraries, "--", *line.split()))
     where = "does not exist" if "/" in line else "is not in PATH"
     program = line.rpartition(" ")[2]
-    assert said == f"stretto: {program} {where}; write: stretto run -- mpirun -np 4 ./program\n"
+    assert said == f"stretto: {program} {where}; use: stretto run -- mpirun -np 4 ./program\n"
 
 
 def test_a_program_that_cannot_be_started(libraries: Path, tmp_path: Path) -> None:
@@ -481,7 +481,7 @@ def test_open_mpi_for_root(libraries: Path) -> None:
     unset = {"OMPI_ALLOW_RUN_AS_ROOT": ""}
     said = one_line(stretto_run(libraries, *line, environment=unset))
     assert said.startswith(
-        "stretto: mpirun.openmpi of Open MPI 4 runs for root only if told so; write: mpirun.openmpi "
+        "stretto: mpirun.openmpi of Open MPI 4 does not run as root by default; use: mpirun.openmpi "
         "--allow-run-as-root …, or set OMPI_ALLOW_RUN_AS_ROOT=1 and "
     )
     told = [*line[:2], "--allow-run-as-root", *line[2:]]

@@ -51,7 +51,7 @@ def test_segments_take_hardly_longer_than_a_whole(
     model = Model(load_machine("altec").with_device(10.0**to_host, 10.0**to_device, 0))
     call = Call("allreduce", size // 4 * 4, f"nodes={nodes},ppn=1")
     segments, whole = (model.predict(call, spec, staging=how) for how in ("segments", "whole"))
-    # What comes earlier to a link may let something else wait there that others wait for.
+    # A message that comes earlier to a link may delay another message there for which others wait.
     assert segments.seconds <= whole.seconds * 1.05
     assert segments.seconds >= model.copy_seconds(call, spec) * (1 - 1e-9)
     assert sum(segments.parts.values()) == pytest.approx(segments.seconds)

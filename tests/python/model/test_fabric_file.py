@@ -64,7 +64,7 @@ def test_the_link_between_nodes(tmp_path: Path) -> None:
     speed = "latency 45.6 µs, bandwidth 23.9 MB/s"
     assert known(tmp_path).speed_text == f"measured 2026-11-24 between 3 nodes: {speed}"
     measured = example()["measured"]
-    # On a fast link, what a core passes is less than what the link carries.
+    # On a fast link, a core passes fewer bytes than the link can carry.
     measured["machine"]["levels"]["network"][0] |= {"bandwidth": 5e9, "core": 1.5e9}
     measured["machine"]["limits"] = {}
     link = known(tmp_path, measured=measured).link
@@ -156,9 +156,7 @@ def test_the_folder_is_that_of_the_library(tmp_path: Path) -> None:
 def test_the_latest_is_the_one_that_was_written_last(tmp_path: Path) -> None:
     environment = {"STRETTO_CACHE": str(tmp_path)}
     assert fabric_paths(environment) == []
-    with pytest.raises(
-        StrettoError, match=f"nothing is known of any network in {tmp_path}/fabrics: the first"
-    ):
+    with pytest.raises(StrettoError, match=f"no job has kept findings in {tmp_path}/fabrics: the first"):
         find_fabric("latest", environment)
     files = [written(tmp_path / "fabrics" / name, example()) for name in ("b.json", "c.json", "a.json")]
     for second, file in enumerate(files):
@@ -179,7 +177,7 @@ def test_the_fastest_specs_by_the_model(tmp_path: Path) -> None:
     seconds = [time for _, time in fastest]
     assert len(fastest) == 4
     assert seconds[0] == min(seconds)
-    # The fastest in other cuts, and then other algorithms.
+    # The fastest algorithm with other segments comes first, and then other algorithms.
     algorithms = [_core.parse_spec(spec).algorithm for spec, _ in fastest]
     assert algorithms[0] == algorithms[1]
     assert len({spec for spec, _ in fastest}) == 4

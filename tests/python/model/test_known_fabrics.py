@@ -170,12 +170,12 @@ def test_that_there_is_nothing_to_forget(tmp_path: Path, monkeypatch: pytest.Mon
     for words in (["forget", "all"], ["list"]):
         ended = fabric(*words)
         assert ended.exit_code == 0
-        assert ended.stdout.startswith(
-            f"nothing is known of any network in {tmp_path}/fabrics; the first job"
-        )
+        assert ended.stdout.startswith(f"no job has kept findings in {tmp_path}/fabrics; the first job")
     monkeypatch.setenv("STRETTO_FABRIC", "none")
-    assert fabric("list").stdout == "jobs keep and use nothing (STRETTO_FABRIC=none)\n"
-    assert fabric("show").stderr == "stretto: latest: jobs keep and use nothing (STRETTO_FABRIC=none)\n"
+    assert fabric("list").stdout == "jobs neither keep nor use findings (STRETTO_FABRIC=none)\n"
+    assert (
+        fabric("show").stderr == "stretto: latest: jobs neither keep nor use findings (STRETTO_FABRIC=none)\n"
+    )
 
 
 def test_forgetting_wants_a_name(folder: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_bound_is_a_line_that_is_seen(exponents: list[int], least: int) -> Non
         return
     places = [math.log2(size) for size, _ in line]
     assert places == sorted(places)
-    # It begins where it holds, and covers a part of the axis that ends with it.
+    # The line begins where the bound holds, and covers a part of the axis that ends with it.
     assert line[0][0] == max(min(sizes), 1 << least)
     assert places[-1] > places[0]
     assert places[-1] - places[0] >= 0.14 * (places[-1] - min(exponents))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose choice a call is in a job."""
+"""The source of the choice for a call in a job."""
 
 from __future__ import annotations
 
@@ -391,7 +391,7 @@ def explained(*options: str) -> Result:
 def test_what_was_measured_inside_a_node_says_nothing_of_several(tmp_path: Path) -> None:
     file = fabric_file(tmp_path, [], INSIDE)
     result = explained("--fabric", str(file), "--nodes", "8")
-    reason = "measured 2026-11-24 inside one node, so nothing is known of links between nodes"
+    reason = "measured 2026-11-24 inside one node, so it has no figures for links between nodes"
     assert (result.exit_code, result.stderr) == (
         2,
         f"stretto: {file}: {reason}; give --nodes 1, or --machine, too\n",
@@ -426,4 +426,4 @@ def test_a_machine_that_was_measured_inside_a_node(command: str, tmp_path: Path)
     machine.write_text(json.dumps({"format": "stretto-machine", "version": 1, **INSIDE["machine"]}))
     result = CliRunner().invoke(app, [*command.split(), "--machine", str(machine)])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "it was measured inside one node, so nothing is known of links between nodes" in result.stderr
+    assert "it was measured inside one node, so it has no figures for links between nodes" in result.stderr

@@ -18,7 +18,7 @@ WHERE = "nodes=8,ppn=1"
 
 
 def run_file(folder: Path, times: dict[str, float], size: int = 16 << 20) -> Path:
-    """What stretto bench -o writes, of one size."""
+    """Writes a file of stretto bench -o for one size."""
     results = [
         {
             "bytes": size,
@@ -163,7 +163,7 @@ def test_a_table_is_in_force(tmp_path: Path) -> None:
     table.write_text(json.dumps(content))
     assert "from 1 MiB to 16 MiB, measured" in explain("--bytes", "16MiB", "--table", str(table))
     assert "built-in rule" in explain("--bytes", "32MiB", "--table", str(table))
-    # Of 9 nodes the nearest shape speaks, and the output says so.
+    # For 9 nodes the nearest shape decides, and the output says so.
     assert "the nearest to this one" in explain("--bytes", "16MiB", "--nodes", "9", "--table", str(table))
     assert "by the built-in rule" in explain("bcast", "--bytes", "16MiB", "--table", str(table))
 

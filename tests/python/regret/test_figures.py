@@ -20,10 +20,10 @@ JITTER = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.005)
 
 
 def cell(size: int, auto: float, ring: float) -> Cell:
-    """The MPI default takes 1 s."""
+    """Returns a cell in which the MPI default takes 1 s."""
     times = {"native": 1.0, "auto": auto, "ring": ring}
     samples = {spec: [seconds * one for one in JITTER] for spec, seconds in times.items()}
-    # The first job finds out in ten calls.
+    # The first job finds the fastest choice in ten calls.
     first = [2 * auto] * 10 + [auto] * 30
     return Cell(size, "ring", samples, first, [auto] * 12)
 
@@ -70,7 +70,7 @@ def test_the_regret_of_the_first_calls() -> None:
     assert found is not None
     assert found.early_regret(10) == pytest.approx(2 * (1 + found.regret) - 1)
     assert found.early_regret(100) is None
-    # Single calls that are short are not compared with rows of them.
+    # Short single calls are not compared with rows of calls.
     short = Cell(8, "ring", {"native": [1e-5], "auto": [1e-5]}, [1e-4] * 20)
     assert short.early_regret(10) is None
 
@@ -176,7 +176,7 @@ def test_a_file_with_jobs_without_mpi_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "holds no JSON object"),
+        ("[]", "does not hold a JSON object"),
         ('{"format": "stretto-table"}', "format"),
         (regret_text(JOBS, {}, []).replace('"auto": [', '"ring:segments=2": ['), "auto is missing"),
         (regret_text(WITHOUT_MPI, {}, []).replace('"ring": [', '"knomial": ['), "ring or auto is missing"),

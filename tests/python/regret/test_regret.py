@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command: what it asks the measuring program, what it keeps, and one real job."""
+"""The command: its requests to the measuring program, the results that it keeps, and one real job."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def places(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
-    """Targets that start one process, wherever it should be."""
+    """Replaces targets: each starts one process here, wherever the job should run."""
     asked: list[Place] = []
 
     def find(place: Place, *, may_lack_mpi: bool) -> Target:
@@ -109,7 +109,7 @@ def test_the_guard_is_on_and_its_duels_are_over(
     text = invoke("-o", str(tmp_path / "a.json"), "--warmup", "90")
     assert places == [Place([], "openmpi", ranks=2)]
     started, *warm_up, settling, trials, last, again = lines_of(log)[:7]
-    # The second job knows what the first one has found.
+    # The second job uses the findings of the first.
     assert started == again
     fabric = re.fullmatch(r"started STRETTO_FABRIC=(\S+)/fabric.json STRETTO_TABLE=none", started)
     assert fabric
@@ -183,7 +183,7 @@ def test_sizes_for_which_there_is_no_time_are_left_out(
         (["--networks", "8"], "--networks 8: expected NODESxRATE"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
         (["--collectives", "alltoallw"], "there is no collective 'alltoallw'"),
-        (["--sizes", "many"], "'many' is no size"),
+        (["--sizes", "many"], "'many' is not a size"),
         (["--table", "/nowhere.json"], "/nowhere.json cannot be read"),
     ],
 )

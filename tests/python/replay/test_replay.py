@@ -294,7 +294,7 @@ def test_a_measured_training_is_compared_with_the_replay(tmp_path: Path) -> None
     ("arguments", "said"),
     [
         (["nothing"], "nothing: expected a file that stretto profile wrote, or one of alexnet"),
-        (["alexnet", "--platform", "cloud"], "alexnet on cloud: say how fast a worker computes"),
+        (["alexnet", "--platform", "cloud"], "alexnet on cloud: give the speed of a worker"),
         (["alexnet", "--compute-speed", "fast"], "--compute-speed fast: expected"),
         (["alexnet", "--compute-speed", "2x"], "--compute-speed 2x: alexnet has no speed"),
         (["alexnet", "--specs", "native:segments=4"], "--specs native:segments=4: SMPI imitates no"),
@@ -305,7 +305,7 @@ def test_a_measured_training_is_compared_with_the_replay(tmp_path: Path) -> None
         ),
         (["alexnet", "--sweep", "--scaling", "2"], "--sweep, --scaling, --against: give one"),
         (["alexnet", "--scaling", "8..2"], "--scaling 8..2: expected numbers of nodes"),
-        (["alexnet", "--fusion", "much"], "'much' is no size"),
+        (["alexnet", "--fusion", "much"], "'much' is not a size"),
         (["alexnet", "--platform", "altec", "--from-machine", "x"], "give --platform or --from-machine"),
         (["alexnet", "-o", "/nowhere/file"], "there is no folder /nowhere"),
     ],

@@ -66,7 +66,7 @@ def test_other_files_of_strettos_are_left_out(samples: Path, tmp_path: Path) -> 
     advice.write_text('{"format": "stretto-advice", "version": 1}')
     options = ["-o", str(output)]
     result = CliRunner().invoke(cli.app, ["report", str(advice), str(samples / "table.json"), *options])
-    kind = f"stretto: {advice} is of the kind stretto-advice, of which a report shows nothing"
+    kind = f"stretto: {advice} is of the kind stretto-advice, which a report does not show"
     assert (result.exit_code, result.stderr) == (0, f"{kind}: left out\n")
     assert "choices" in output.read_text(encoding="utf-8")
     output.unlink()
@@ -128,7 +128,7 @@ def test_a_table_of_gains_says_library_and_place_once_for_each_run(inputs: Input
     ]
     last = [cell.text for cell in table.rows[3]]
     assert last[:2] == ["16 MiB", "2.397 s"]
-    # The spec stands beside its gain.
+    # The spec is beside its gain.
     titles = [column.title for column in table.columns]
     assert titles[titles.index("Stretto: gain") + 1] == "by"
     assert (last[6], table.rows[3][6].mark, last[7]) == ("2.00", "good", "ring:segment_bytes=256KiB")
@@ -352,7 +352,7 @@ SCRIPT = "<script>alert(1)</script>&<b>"
 
 
 def poisoned(value: Any) -> Any:
-    """The same with markup in every free text."""
+    """Returns the value with markup in every free text."""
     if isinstance(value, dict):
         fixed = ("format", "collective", "form", "what", "level", "from", "bytes", "left", "right")
         return {key: one if key in fixed else poisoned(one) for key, one in value.items()}
@@ -432,10 +432,10 @@ def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is no JSON"),
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
-        ("[]", "holds no JSON object"),
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "does not hold a JSON object"),
         ("{}", "expected a study, guidelines"),
         ('{"format": "other"}', "expected a study, guidelines"),
         ('{"format": "stretto-table", "version": 1}', "mpi: Field required"),
@@ -445,7 +445,7 @@ def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
             '{"format": "stretto-prediction", "version": 1, "machine": "", "mpi": "", "predictions": []}',
             "predict",
         ),
-        ("\x80", "is no JSON"),
+        ("\x80", "is not JSON"),
     ],
 )
 def test_other_files_are_one_line(tmp_path: Path, content: str, message: str) -> None:
@@ -471,7 +471,7 @@ def test_a_file_that_is_missing_is_one_line(tmp_path: Path) -> None:
 def test_the_command_writes_the_page_and_the_pngs(samples: Path, tmp_path: Path) -> None:
     output, png = tmp_path / "report.html", tmp_path / "png"
     files = [str(samples / f"{kind}.json") for kind in KINDS]
-    result = CliRunner().invoke(cli.app, ["report", *files, "-o", str(output), "--png", str(png)])
+    result = CliRunner().invoke(cli.app, ["report", *files, "-o", str(output), "--charts", str(png)])
     assert result.exit_code == 0
     page = output.read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")

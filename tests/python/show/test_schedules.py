@@ -127,7 +127,7 @@ def test_ranks_that_wait_for_each_other_are_drawn_until_then() -> None:
 
 def test_wrong_schedules_are_drawn_into_files(tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
-    # To a rank that does not exist, and to itself.
+    # Messages to a rank that does not exist, and to the rank itself.
     timeline = timeline_of([[send(7)], [send(0), recv(0)]], [[recv(0)]])
     draw_picture(make_view(timeline, 0), "title", "caption", picture)
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
@@ -142,7 +142,7 @@ def test_no_rank_is_in_two_rounds_at_once(recipe: Recipe, topology_text: str) ->
     timeline = make_timeline(schedules)
     actions = sum(len(actions) for one in schedules for actions in one.rounds)
     assert 2 * len(timeline.messages) + len(timeline.locals) == actions
-    # In one step, a rank has the actions of a single round only.
+    # In one step, a rank has only the actions of a single round.
     widest = max((len(actions) for one in schedules for actions in one.rounds), default=0)
     busy: dict[tuple[int, int], int] = defaultdict(int)
     for message in timeline.messages:
@@ -324,7 +324,7 @@ def test_show_counts_what_crosses_the_network() -> None:
     assert "allreduce nap, 16 ranks, 4 nodes, 1 block" in output
     assert "sends 1 message, n bytes to other nodes" in output
     assert "busiest link of a node: 3 messages, 3n bytes" in output
-    assert "of no use here" in run("show", "nap", "--ranks", "4")
+    assert "not useful here" in run("show", "nap", "--ranks", "4")
 
 
 def test_show_takes_a_root_a_collective_and_a_file(tmp_path: Path) -> None:
@@ -381,9 +381,9 @@ def test_show_draws_into_files(tmp_path: Path, recipe: str, options: list[str]) 
             "no collective 'neighbors'; there are allreduce, bcast",
         ),
         (["show", "allreduce/native"], "native is the MPI default"),
-        (["show", "ring:segments=2"], "every segment has the schedule of ring; give that"),
+        (["show", "ring:segments=2"], "all segments have the same schedule; give ring"),
         (["show", "ring", "--ranks", "2", "--ppn", "2"], "one of them"),
-        (["show", "ring", "--topology", "nodes=2"], "it does not say ppn"),
+        (["show", "ring", "--topology", "nodes=2"], "it does not set ppn"),
         (["show", "ring", "--root", "1"], "allreduce has no root"),
         (["show", "bcast/linear", "--root", "4"], "root must be from 0 to 3, not 4"),
         (["verify", "--ranks", "5..1"], "--ranks 5..1: expected"),

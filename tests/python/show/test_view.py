@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture shows of many ranks and many steps."""
+"""Pictures of many ranks and many steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_many_ranks_are_drawn_by_their_nodes() -> None:
     timeline = timeline_of("allreduce", "smp(ring)", "nodes=8,ppn=8")
     view = make_view(timeline, 0)
     assert list(view.lanes) == [f"node {node}\n8 ranks" for node in range(8)]
-    # Nothing is lost: each message is inside of a node, or one of those for which an arrow stands.
+    # No message is lost: each is either inside a node, or counted at an arrow.
     arrows = Counter((one.step, one.sender, one.receiver) for one in view.timeline.messages)
     assert set(arrows.values()) == {1}
     crossing = [one for one in timeline.messages if timeline.crosses(one)]

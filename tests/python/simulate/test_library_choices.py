@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the libraries are said to take is what SimGrid's imitations of them take: in the same time."""
+"""The listed choices of libraries take the same time as SimGrid's imitations of the libraries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_SIZES = (1 << 10, 32 << 10, 256 << 10, 1 << 20)
 
 
 def wrong_ones(library: str, collective: str, ranks: int, sizes: tuple[int, ...]) -> tuple[int, list[str]]:
-    """How many choices were compared, and those that take another time than the library."""
+    """Returns the number of compared choices, and the choices that take another time than the library."""
     platform = load_platform("altec", ranks)
     choices = {size: library_choice(library, collective, ranks, 1, size) for size in sizes}
     exact = tuple(size for size in sizes if choices[size].exact)
@@ -54,7 +54,7 @@ def test_an_allreduce_takes_the_time_of_its_twin(library: str, ranks: int) -> No
 
 @pytest.mark.parametrize("ranks", [4, 8, 16])
 def test_so_does_intel_mpi_at_powers_of_two(ranks: int) -> None:
-    # SMPI's imitation does not run at all sizes of others: one of its algorithms is for powers of two only.
+    # With other numbers of ranks, SMPI's imitation fails at some sizes: an algorithm needs powers of two.
     compared, wrong = wrong_ones("intelmpi", "allreduce", ranks, ALLREDUCE_SIZES)
     assert wrong == []
     assert compared >= 4

@@ -73,7 +73,7 @@ def test_one_from_a_calibrated_machine_charges_what_the_engine_adds() -> None:
     properties = {one.get("id") for one in ElementTree.fromstring(platform.xml).iter("prop")}
     assert {"stretto/message", "stretto/round"} <= properties
     assert "stretto/message" not in load_platform("altec").xml
-    # Its links are what its nodes have, whatever passes within a burst.
+    # The platform's links have the nodes' sustained bandwidth, without bursts.
     seconds = ping_pong(platform, (1 << 20,))[1 << 20]
     assert (1 << 20) / seconds == pytest.approx(23.9e6, rel=0.02)
 

@@ -18,7 +18,7 @@ from stretto.spec.recipes import all_recipes
 from stretto.support.errors import StrettoError
 
 ALTEC = load_platform("altec", nodes=17)
-# Each collective, and those that others' algorithms carry out.
+# All collectives, with those that use the algorithms of another collective.
 CALLS = list(COLLECTIVES)
 
 
@@ -28,7 +28,7 @@ def recipes(collective: str) -> list[str]:
 
 @pytest.mark.parametrize("collective", CALLS)
 def test_every_algorithm_gives_the_right_result(collective: str) -> None:
-    # run_jobs() raises for a wrong one. Data are checked, and so is what stands beside them.
+    # run_jobs() raises for wrong results. The data are checked, and so is the memory beside them.
     places = [(ALTEC, 7, 1), (ALTEC, 3, 4), (ALTEC, 1, 5)]
     sizes = (4, 4 * 6, 4 * 13, 40_000)
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
@@ -111,7 +111,7 @@ def test_what_was_computed_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert seconds_of([job]) == first
     with pytest.raises(AssertionError, match="computed again"):
         seconds_of([Job(ALTEC, 4, "ring", (1025 * 4,))])
-    # A file that somebody broke is as good as none.
+    # A damaged file counts as missing.
     for file in (tmp_path / "simulations").iterdir():
         file.write_text("{")
     with pytest.raises(AssertionError, match="computed again"):
@@ -131,7 +131,7 @@ def test_what_happens_once_is_in_no_time(collective: str, selector: str) -> None
     native, auto = seconds_of(
         [Job(ALTEC, 4, spec, (256, 1024), 2, collective, selector, data=False) for spec in ("native", "auto")]
     )
-    # By the rule both are the library's; some make groups of ranks at their first call.
+    # By the rule the library carries out both. Some algorithms make groups of ranks at their first call.
     assert auto == pytest.approx(native)
     assert auto[256] <= auto[1024]
 
@@ -176,9 +176,9 @@ def test_the_command_without_a_command_shows_the_platform(tmp_path: Path) -> Non
         (["--platform", "altec", "--from-machine", "lab", "--", "bench", "allreduce"], "not both"),
         (["--", "bench", "allreduce", "--specs", "rong"], "rong"),
         (["--", "bench", "allreduce", "--specs", "native(fast)"], "native(fast)"),
-        (["--", "bench", "allreduce", "--specs", "native:segments=4"], "imitate no library's"),
-        (["--", "bench", "bcast", "--in-place", "yes"], "no form in place"),
-        (["--", "mpirun"], "what can be simulated is -- bench COLLECTIVE"),
+        (["--", "bench", "allreduce", "--specs", "native:segments=4"], "imitates no library's non-blocking"),
+        (["--", "bench", "bcast", "--in-place", "yes"], "no in-place form"),
+        (["--", "mpirun"], "only -- bench COLLECTIVE can be simulated"),
         (["--png", "x.png", "--", "bench", "allreduce"], "after the --"),
         (
             [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Stretto is to reach on the papers' clusters: in virtual time, which is deterministic."""
+"""The speed that Stretto must reach on the papers' clusters, in virtual time, which is deterministic."""
 
 from __future__ import annotations
 

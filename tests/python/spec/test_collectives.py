@@ -26,7 +26,7 @@ def test_the_tools_and_the_core_say_the_same_of_a_collective(name: str) -> None:
     assert one.name == name
     assert one.function == f"MPI_{name.capitalize()}"
     assert one.has_root == _core.has_root(one.algorithms)
-    # Where ranks do not know the size, a call gives lengths or has no message.
+    # If ranks do not know the size, a call has lengths or no message.
     if _core.is_never_cut(one.algorithms):
         assert one.has_lengths or not one.has_message
 

@@ -54,7 +54,7 @@ def test_a_topology_may_be_a_file(tmp_path: Path) -> None:
 
 
 def test_what_is_no_topology_is_said_in_a_line() -> None:
-    with pytest.raises(StrettoError, match=r'^topology "nodes=2": it does not say ppn[^\n]*$'):
+    with pytest.raises(StrettoError, match=r'^topology "nodes=2": it does not set ppn[^\n]*$'):
         parse_topology("nodes=2")
 
 

@@ -32,7 +32,7 @@ FILE = Path("guidelines.json")
 
 
 def run_of(times: dict[str, list[float]], collective: str = "allreduce", spec: str = "native") -> Run:
-    """The collective itself is named by nothing."""
+    """Returns a run with these times by mock-up. The collective itself has the empty name."""
     series = [
         Series(1024, False, spec, spec, 1, seconds, True, mockup=mockup) for mockup, seconds in times.items()
     ]
@@ -56,7 +56,7 @@ def test_every_collective_has_monotony_splitting_and_others_that_stand_for_it(co
     texts = [one.text for one in guidelines(collective)]
     assert f"{collective}(n/2) ≤ {collective}(n)" in texts
     assert f"{collective}(n) ≤ 2 {collective}(n/2)" in texts
-    # No calls do the work of a scan, and none is more general than MPI_Alltoallw.
+    # No other calls can replace a scan, and no call is more general than MPI_Alltoallw.
     most_general = ("alltoallw", "scan", "exscan")
     assert any(text.startswith(f"{collective} ≤ ") for text in texts) == (collective not in most_general)
     measured = {collective, *mockups(collective)}

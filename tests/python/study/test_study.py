@@ -73,7 +73,7 @@ def test_candidates_are_of_use_where_they_run(collective: Any, ppn: list[int]) -
         Kind.STRETTO,
         Kind.LIBRARY,
         Kind.PIPELINING,
-        # Ranks know no size by which one of several would be for short or for long messages.
+        # If ranks do not know the size, no algorithm is for short or for long messages only.
         *(() if _core.is_never_cut(collective.algorithms) and collective.has_message else (Kind.OWN,)),
     }
     topology = _core.Topology(f"ppn={'+'.join(map(str, ppn))}")
@@ -367,15 +367,15 @@ def test_wrong_results_are_not_kept() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["barrier"], "barrier: the collectives that can be studied are allreduce, bcast"),
+        (["barrier"], "barrier: expected one of allreduce, bcast"),
         (["--lab", "--", "mpirun"], "give --lab or -- LAUNCHER, not both"),
         (["--mpi", "openmpi,mpich", "--", "mpirun"], "a launcher belongs to one MPI"),
         (["--guidelines", "--specs", "ring"], "--specs: --guidelines checks only what"),
         (["--specs", "rign"], "rign"),
         (["--specs", "ring,,swing"], "with single commas between"),
-        (["--budget", "soon"], "'soon' is no time"),
+        (["--budget", "soon"], "'soon' is not a time"),
         (["--budget", "1us"], "--budget 1 µs is too short"),
-        (["--sizes", "big"], "'big' is no size"),
+        (["--sizes", "big"], "'big' is not a size"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
         (["--output", "/dev/null/x"], "--output /dev/null/x: Not a directory"),
         (["--lab", "--lab-name", "stretto-nowhere"], "stretto-nowhere is up"),

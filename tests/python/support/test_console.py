@@ -17,7 +17,7 @@ from stretto.support.console import Bar
 def test_where_no_terminal_is_a_line_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Captured output must not be read while another thread writes it: what comes in between is lost.
+    # Captured output must not be read while another thread writes it: output in between would be lost.
     said = io.StringIO()
     monkeypatch.setattr(sys, "stderr", said)
     monkeypatch.setattr(heartbeat, "PAUSES", [0.01, 0.02])

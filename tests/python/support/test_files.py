@@ -58,7 +58,7 @@ def test_what_lies_where_a_name_could_be_foreseen_is_left_alone(tmp_path: Path) 
     victim.write_text("precious")
     (tmp_path / f".a.json.{os.getpid()}").symlink_to(victim)
     check_files([file])
-    # Two that write at once, as two processes with the same number on two nodes do.
+    # Two writers at the same time, such as processes with the same id on two nodes.
     with open_atomically(file) as outer:
         write_atomically(file, "inner")
         outer.write(b"outer")

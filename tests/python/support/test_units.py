@@ -22,7 +22,7 @@ def test_bytes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "KiB", "4x", "-1", "1k", "0.3B", "1e3", "1KiB2"])
 def test_what_is_no_size_is_named(text: str) -> None:
-    with pytest.raises(StrettoError, match="is no ") as caught:
+    with pytest.raises(StrettoError, match="is not a ") as caught:
         units.parse_bytes(text)
     assert repr(text) in str(caught.value)
 
@@ -80,7 +80,7 @@ def test_rate(text: str, rate: float) -> None:
 
 @pytest.mark.parametrize("text", ["200", "200MB", "0mbit", "mbit", "fast"])
 def test_what_is_no_rate(text: str) -> None:
-    with pytest.raises(StrettoError, match="is no link rate"):
+    with pytest.raises(StrettoError, match="is not a link rate"):
         units.parse_rate(text)
 
 
@@ -118,7 +118,7 @@ def test_seconds(text: str, seconds: float, again: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "ms", "0ms", "-1ms", "1d"])
 def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(StrettoError, match="is no time"):
+    with pytest.raises(StrettoError, match="is not a time"):
         units.parse_seconds(text)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ranks did between two samples, and for which one the others wait."""
+"""The activity of ranks between two samples, and the rank for which the others wait."""
 
 from __future__ import annotations
 

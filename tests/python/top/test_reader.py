@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding ranks in /proc, and what is no rank there."""
+"""Finding ranks in /proc, among other processes and files."""
 
 from __future__ import annotations
 

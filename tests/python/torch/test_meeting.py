@@ -21,7 +21,7 @@ SHORT = timedelta(milliseconds=200)
 
 
 def everybody(store: Any, jobs: list[str]) -> list[tuple[Outcome, str]]:
-    """What ranks that are in these jobs have in common, as each hears it."""
+    """Returns the outcome of a meeting of ranks that are in these jobs, as each rank gets it."""
     with ThreadPoolExecutor(len(jobs)) as threads:
         said = [
             threads.submit(meet, store, rank, len(jobs), Clock(LONG), job) for rank, job in enumerate(jobs)
@@ -56,9 +56,9 @@ def test_who_is_missing_is_named_by_all_who_came() -> None:
     store = dist.HashStore()
     with ThreadPoolExecutor(2) as threads:
         for one in [threads.submit(meet, store, rank, 4, Clock(SHORT)) for rank in (0, 2)]:
-            with pytest.raises(StrettoError, match=r"within 0.2 s: ranks 1 and 3 did not come"):
+            with pytest.raises(StrettoError, match=r"within 0.2 s: ranks 1 and 3 did not arrive"):
                 one.result()
-    # One that comes later leaves nothing behind, and the next meeting works.
+    # A rank that comes later leaves nothing behind, and the next meeting works.
     with pytest.raises(StrettoError, match="rank 0 has not answered"):
         meet(store, 1, 4, Clock(SHORT))
     assert store.num_keys() == 0
@@ -66,6 +66,6 @@ def test_who_is_missing_is_named_by_all_who_came() -> None:
 
 
 def test_of_many_who_are_missing_some_are_named() -> None:
-    line = r"ranks 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 9 more did not come"
+    line = r"ranks 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 9 more did not arrive"
     with pytest.raises(StrettoError, match=line):
         meet(dist.HashStore(), 0, 20, Clock(SHORT))

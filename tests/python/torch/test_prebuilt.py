@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The extension that a wheel carries: for which PyTorch it is taken, and what happens without it."""
+"""The extension of a wheel: the versions of PyTorch for which it is used, and the error without it."""
 
 from __future__ import annotations
 

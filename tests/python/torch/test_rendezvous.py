@@ -53,7 +53,7 @@ Environments = list[dict[str, str]]
 
 @pytest.fixture
 def meet() -> Callable[[int, dict[str, str]], Environments]:
-    """A function that meets: from the ranks on each node and their environment to what they have then."""
+    """Returns a function that lets ranks meet, and returns their environments afterwards."""
 
     def run(local_ranks: int, before: dict[str, str]) -> Environments:
         job, environments = Job(), [dict(before) for _ in range(RANKS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call in detail: how long copies, messages and reductions took, and how much of it at once."""
+"""One call in detail: the times of copies, messages and reductions, and their overlap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stretto.trace.timeline_plot import timelines_figure
 Event = dict[str, Any]
 
 BEGIN = 1000.5
-"""When the calls begin."""
+"""The begin of the calls."""
 
 
 def event(category: str, name: str, row: int, begin: float, end: float, **more: Any) -> Event:
@@ -111,7 +111,7 @@ def test_time_that_overlaps_counts_once(job: Path) -> None:
     # From 20 to 80. Copies run in it from 20 to 40 and from 60 to 75.
     assert (its.messages, its.reductions, its.both) == (60, 9, 35)
     assert its.overlap == 0.35
-    # What the library does lasts from the copy to the host to that back.
+    # The library's part lasts from the copy to the host to the copy back.
     assert (whole.copies, whole.messages, whole.both, whole.overlap) == (60, 40, 0, 0)
     assert (without.copies, without.messages, without.both) == (0, 50, 0)
 
@@ -188,7 +188,7 @@ def test_a_segment_has_one_colour_in_all_panels(tmp_path: Path, job: Path) -> No
 def test_a_call_of_the_mpi_library_is_one_bar(tmp_path: Path) -> None:
     (alone,) = timelines_of(write(tmp_path, [collective(0, 100, 0, "native")]))
     assert figures_text(alone) == "100 µs: no copies, in the MPI library 100 µs"
-    # The picture shows a call of which more is known, if there is one.
+    # The picture prefers a call with more events, if there is one.
     events = [collective(0, 300, 0, "native"), *WITHOUT_COPIES]
     drawn = run(str(write(tmp_path, events)), "--png", str(tmp_path / "a.png"))
     assert [one["sequence"] for one in drawn] == [2]
@@ -200,7 +200,7 @@ def test_a_call_of_the_mpi_library_is_one_bar(tmp_path: Path) -> None:
         (["--call", "9"], "--call 9: no collective has that number"),
         (["--call", "0:1@b.0"], "--call 0:1@b.0: no collective has that number"),
         (["--rank", "1"], "--rank 1: the trace has no allreduce 0 of it"),
-        (["--png", "a.doc"], "a.doc: a picture's name ends in"),
+        (["--png", "a.doc"], "a.doc: expected a name that ends in"),
     ],
 )
 def test_errors_are_one_line(job: Path, arguments: list[str], message: str) -> None:
@@ -217,7 +217,7 @@ def test_events_that_are_not_as_stretto_writes_them(job: Path, change: Event) ->
     write(job, [BY_SEGMENTS[0], BY_SEGMENTS[1] | change])
     shown = CliRunner().invoke(app, ["trace", str(job), "--call", "0"])
     assert shown.exit_code == 2
-    assert shown.stderr.endswith("an event inside of allreduce 0 is not as Stretto writes it\n")
+    assert shown.stderr.endswith("an event inside allreduce 0 has an unknown form\n")
 
 
 def test_a_trace_without_collectives_has_nothing_to_draw(tmp_path: Path) -> None:

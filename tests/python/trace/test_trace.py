@@ -86,7 +86,7 @@ def collectives_of(folder: Path) -> list[Collective]:
     return join(one for trace in read_folder(folder).traces for one in trace.calls)
 
 
-# Some are within each other's clock errors.
+# Some of these times are within each other's clock errors.
 times = (st.integers(0, 8000) | st.integers(0, 10**9)).map(lambda nanoseconds: nanoseconds / 1000)
 
 

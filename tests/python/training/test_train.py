@@ -210,7 +210,7 @@ def test_batches_are_the_same_each_time_and_differ_by_rank(name: str) -> None:
 
 
 def test_more_classes_than_scores() -> None:
-    with pytest.raises(DataError, match="1000 classes, and ResNet110 tells 10 apart"):
+    with pytest.raises(DataError, match="1000 classes, and ResNet110 has 10 outputs"):
         find_source("synthetic-imagenet", ARCHITECTURES["resnet110"]())
 
 

@@ -19,7 +19,7 @@ SIZES = [1 << 10, 1 << 16, 1 << 20, 16 << 20]
 
 
 def choice(size: int, spec: str, slower: float = 1.0) -> Choice:
-    """The library takes `slower` times what the model says of it."""
+    """Returns a choice. The library takes `slower` times the model's prediction."""
     native = slower * MODEL.predict(Call("allreduce", size, "nodes=8,ppn=1"), "native").seconds
 
     def exactly(value: float) -> Estimate:

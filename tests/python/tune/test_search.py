@@ -24,7 +24,7 @@ LIBRARY = ["native(ring)", "native(linear)"]
 
 
 class Cluster:
-    """Each spec takes latency + bytes / bandwidth, times what disturbs all of a row and each by itself."""
+    """Each spec takes latency + bytes / bandwidth, times a disturbance of the row and one of each sample."""
 
     def __init__(self, seed: int, noise: float = 0.03, specs: int = 12) -> None:
         source = random.Random(seed)
@@ -103,7 +103,7 @@ def test_what_is_found_is_near_the_best_and_never_slower_than_native(seed: int) 
         chosen = cluster.seconds(choice.spec, choice.size)
         assert chosen <= 1.005 * cluster.seconds(NATIVE, choice.size)
         if choice.size in SIZES:
-            # What the library must be told is to be 5 % faster, by what was measured.
+            # The library's own algorithms must be 5 % faster by the measurements, since they must be set.
             assert chosen <= 1.06 * cluster.best(choice.size)
     assert cluster.clock < 1.1 * 300
 
@@ -140,7 +140,7 @@ def test_break_points_are_narrowed_down() -> None:
 
 
 class Restless(Cluster):
-    """Between the sizes the library's own time jumps, so that no few samples tell that it is slower."""
+    """Between the sizes the library's time jumps, so that few samples do not show that it is slower."""
 
     def measure(
         self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
@@ -187,7 +187,7 @@ def test_sizes_for_which_there_is_no_time_are_left_out() -> None:
 
 
 class Rows(Cluster):
-    """As the measuring program: a sample is a row of calls, as many by each spec as the fastest needs."""
+    """Like the measuring program: a sample is a row of as many calls as the fastest spec needs."""
 
     def measure(
         self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
@@ -201,7 +201,7 @@ class Rows(Cluster):
 
 def test_candidates_that_take_longer_than_expected_do_not_exceed_the_time() -> None:
     cluster = Rows(1)
-    # Each row of a candidate takes 2 s at 1 KiB, and nothing says so beforehand.
+    # Each row of a candidate takes 2 s at 1 KiB, which is not known beforehand.
     cluster.costs = {NATIVE: (2e-6, 1e-10)} | {f"slow{number}": (2e-3, 1e-10) for number in range(24)}
     findings = search(cluster, budget=40.0).run([1 << 10, 1 << 14, 1 << 18])
     assert set(findings.choices) == {1 << 10, 1 << 14, 1 << 18}
@@ -218,7 +218,7 @@ def test_what_trainings_send_comes_first() -> None:
 
 def test_what_cannot_be_confirmed_is_no_choice() -> None:
     class Slowing(Cluster):
-        """Once the candidates are known, everything takes so long that nothing can be confirmed."""
+        """Once the candidates are known, calls take so long that nothing can be confirmed."""
 
         def seconds(self, spec: str, size: int) -> float:
             return super().seconds(spec, size) * (1000 if self.clock > 2 else 1)
@@ -322,7 +322,7 @@ def test_calls_are_named_as_in_c() -> None:
 
 
 class Twins(Cluster):
-    """A library with two functions that the same rows are for; Stretto's specs take as long for both."""
+    """A library with two functions for which the same rows hold. Stretto's specs take as long for both."""
 
     def __init__(self, seed: int, native: float, native_of_twin: float) -> None:
         super().__init__(seed)

@@ -64,7 +64,7 @@ def test_nothing_is_said_of_sizes_that_were_not_measured() -> None:
         {"from": "4KiB", "to": "8KiB", "spec": "ring", "gain": 1.5}
     ]
     assert rows_of([choice(4096, "native")]) == [{"from": "4KiB", "to": "4KiB", "spec": "native"}]
-    # Nothing is faster by being shorter than the shortest.
+    # Messages that are shorter than the shortest one are not faster.
     assert rows_of([choice(64, "ring"), choice(256, "native")]) == [
         {"from": 0, "spec": "ring", "gain": 1.5},
         {"from": 112, "to": 256, "spec": "native"},

@@ -159,7 +159,7 @@ def test_a_table_of_another_library_is_kept_beside(program: MeasuringProgram, tm
     [
         (["--collectives", "alltoallw"], "no collective 'alltoallw'"),
         (["--forms", "eager"], "expected some of blocking, non-blocking, persistent"),
-        (["--budget", "5"], "'5' is no time"),
+        (["--budget", "5"], "'5' is not a time"),
         (["--lab", "--", "env"], "give --lab or -- LAUNCHER"),
         (["--output", "/nowhere/a.json"], "there is no folder /nowhere"),
     ],
@@ -195,7 +195,7 @@ def test_a_small_tuning(name: str, tmp_path: Path) -> None:
     measured = {entry["call"]: entry["measured"] for entry in table["notes"]["tuning"]}
     for call in ("allreduce", "bcast"):
         covered = {one["bytes"] for one in measured[call]}
-        # A busy machine may leave no time for one of them. Then it is said.
+        # A busy machine may leave no time for one of the sizes. Then the output says so.
         assert 4096 in covered
         assert 64 in covered or f"{call}: no time was left" in text
         assert all(one["gain_low"] > 1.01 for one in measured[call] if one["spec"] != "native")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto export` does: write a library's settings, and print the shell lines that set them."""
+"""Writes a library's settings, and prints the shell lines that set them, for `stretto export`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from stretto.launch.settings.rules import LibrarySettings, RuleSet
 
 # A list is exported even if its algorithms are a little slower than the MPI default at some sizes.
 _LEAST_GAIN = 0.97
-# The size of other collectives' messages may be that of a block.
+# For other collectives, the message size may be that of a block.
 _OF_KNOWN_SIZE = ("allreduce", "bcast", "reduce", "reduce_scatter", "allgather")
 _MOST_BYTES = (1 << 31) - 1
 
@@ -22,7 +22,7 @@ def add_intel_mpi_rules(settings: LibrarySettings, rule_sets: Sequence[RuleSet])
     """Add a variable for each collective."""
     for one in rule_sets:
         if one.call.removeprefix("i") not in _OF_KNOWN_SIZE:
-            settings.remarks.append(f"{one.call}: left out: what Intel MPI takes for its size is not known")
+            settings.remarks.append(f"{one.call}: left out: it is not known by which size Intel MPI chooses")
             continue
         # Sizes that no entry covers would take the next entry, so the entries must leave no gap.
         known = [rule for rule in one.rules if rule.is_known]

@@ -17,17 +17,17 @@ from stretto.launch.settings.tables import chosen_rules, family_of, read_table, 
 from stretto.support.errors import StrettoError
 from stretto.support.files import user_cache
 
-# Variables by which users choose among the library's algorithms. Then Stretto sets nothing.
+# Variables by which users choose among the MPI library's algorithms. If one is set, Stretto sets nothing.
 _USERS_CHOICE = re.compile(
     r"OMPI_MCA_coll_(tuned|han)_|MPIR_CVAR_\w*_(ALGORITHM|JSON_FILE)$|MPIR_CVAR_DEVICE_COLLECTIVES$|I_MPI_ADJUST_"
 )
 
 
 def settings_for_launch(launcher: mpi.Launcher, environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables by which the library follows the rows of the tuning table in force; files go into the cache.
+    """Variables that make the MPI library follow the tuning table in force; files go into the cache.
 
-    Empty if there is no such table, or if the user's own variables choose algorithms. A table that cannot be
-    used is not reported here: Stretto's library does so on rank 0.
+    There are none if there is no such table, or if the user's own variables choose algorithms. A table that
+    cannot be used is not reported here: Stretto's library reports it on rank 0.
     """
     family = "intelmpi" if launcher.flavor is mpi.Flavor.INTELMPI else launcher.flavor.abi
     path = table_in_force(family, environment)
@@ -58,7 +58,7 @@ def library_settings(
 ) -> LibrarySettings:
     """The settings of a library that carry out the rules.
 
-    `name`: the library with its version, `Open MPI 5.0.11`. `mpich_library`: MPICH's shared object.
+    `name`: the library with its version, such as `Open MPI 5.0.11`. `mpich_library`: MPICH's shared object.
     """
     settings = LibrarySettings()
     known = list(_distinguishable(rule_sets, settings, by_ranks=family != "intelmpi"))
@@ -76,7 +76,7 @@ def library_settings(
 def _distinguishable(
     rule_sets: Sequence[RuleSet], settings: LibrarySettings, *, by_ranks: bool
 ) -> Iterator[RuleSet]:
-    """The rule sets that a library can tell apart, by the number of ranks at most."""
+    """The rule sets that a library can tell apart, at best by the number of ranks."""
     for one in rule_sets:
         if one.ranks == 0:
             settings.remarks.append(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings for MPICH 4 and 5: a JSON tree of conditions.
 
-The tree replaces the library's own, and a call that the tree does not cover ends the program. So the rules
-are added to the library's own tree, which is in its shared object.
+The tree replaces MPICH's own, and a call that the tree does not cover ends the program. So the rules
+are added to MPICH's own tree, which is in its shared object.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from stretto.support.errors import StrettoError
 
 Json = dict[str, Any]
 
-# MPICH's name for the size of the whole message. For scans there is none: the question ends the program. For
-# gather and scatter it counts elements in place of bytes (csel.c of MPICH 4.3).
+# MPICH's name for the size of the whole message. Scans have no such size: asking for it ends the program. For
+# gather and scatter, the size counts elements instead of bytes (csel.c of MPICH 4.3).
 _SIZES = {
     "allreduce": "avg_msg_size",
     "bcast": "avg_msg_size",
@@ -30,7 +30,7 @@ _SIZES = {
     "alltoall": "total_msg_size",
 }
 # Further conditions. The MPI default stays for the user's own operations, for few elements, and for an
-# alltoall in place, which not every algorithm knows.
+# alltoall in place, which not every algorithm supports.
 _GUARDS = {
     "alltoall": ("is_sendbuf_inplace=no", "is_sendbuf_inplace=yes", None),
     "allreduce": ("is_op_built_in=yes", "is_op_built_in=no", "count<pow2"),
@@ -51,7 +51,7 @@ def find_mpich(name: str) -> Path:
 
 
 def mpich_library(launcher: mpi.Launcher) -> Path:
-    """The shared object that belongs to a launcher. Debian's has its own name."""
+    """The shared object that belongs to a launcher. Debian's has another name."""
     folders = [launcher.prefix / "lib", *sorted(launcher.prefix.glob("lib/*-linux-gnu*"))]
     candidates = [folder / name for folder in folders for name in ("libmpi.so.12", "libmpich.so.12")]
     for file in candidates:

@@ -86,7 +86,7 @@ def _tuned_rules(by_call: Mapping[str, Sequence[RuleSet]], settings: LibrarySett
 
 
 def _by_ranks(ones: Sequence[RuleSet], messages: Callable[[RuleSet], list[Line]], none: Line) -> list[Line]:
-    """The rules of each communicator size. `none` follows each, since a rule holds up to the next size."""
+    """The rules of each communicator size, each followed by `none`: a rule holds up to the next size."""
     rules = {1: [none]}  # coll/han requires a rule for 1 rank
     for one in sorted(ones, key=lambda one: one.ranks):
         rules[one.ranks] = messages(one)

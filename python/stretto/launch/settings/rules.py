@@ -9,7 +9,7 @@ from pathlib import Path
 from stretto.support.files import write_atomically
 
 PATH = "{path}"
-"""Stands in a variable's value for the path of the library's file."""
+"""The placeholder in a variable's value for the path of the library's file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Rule:
 
     begin: int
     algorithm: str | None
-    """None: the MPI default."""
+    """None for the MPI default."""
     gain: float | None = None
-    """How many times faster than the MPI default."""
+    """How many times faster the algorithm is than the MPI default."""
     is_known: bool = True
-    """False: these sizes were not measured, so the MPI default stays."""
+    """Whether these sizes were measured; if not, the MPI default stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class LibrarySettings:
     files: dict[str, str] = field(default_factory=dict)
     """Texts of the files, by the suffix of each file's name."""
     remarks: list[str] = field(default_factory=list)
-    """What was left out, and why."""
+    """Notes for the user, such as which rules were left out, and why."""
 
     def written(self, path: Path) -> dict[str, str]:
         """The variables, after writing the files: `path`, and others whose names are `path` and a suffix."""

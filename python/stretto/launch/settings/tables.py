@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads tuning tables for the rules about the library's own algorithms."""
+"""Reads the rules about the MPI library's own algorithms from tuning tables."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def family_of(table: Json) -> tuple[str, str]:
     from stretto import _core  # noqa: PLC0415  as above
 
     known = _core.parse_library_name(table["mpi"])
-    if known is None:  # cannot be: _core.read_table refuses such a table
+    if known is None:  # cannot happen: _core.read_table refuses such a table
         raise StrettoError(f"{table['mpi']} is not an MPI library that Stretto knows")
     return known
 
 
 def measured_rules(table: Json) -> list[RuleSet]:
-    """The library's best own algorithms that the tuning noted, even where a spec of Stretto was chosen."""
+    """The MPI library's best own algorithms that the tuning noted, even if it chose a spec of Stretto."""
     found = []
     for entry in table.get("notes", {}).get("library", []):
         try:
@@ -71,7 +71,7 @@ def measured_rules(table: Json) -> list[RuleSet]:
 
 
 def chosen_rules(table: Json) -> list[RuleSet]:
-    """The library's own algorithms in the table's rows: `native` with a name."""
+    """The MPI library's own algorithms in the table's rows: `native` with a name."""
     found = []
     for shape in table["shapes"]:
         ranks = _ranks(shape["nodes"], shape["ppn"], shape.get("min_ppn"))
@@ -107,5 +107,5 @@ def _size(value: int | str) -> int:
 
 
 def _ranks(nodes: int, ppn: int, min_ppn: int | None) -> int:
-    """The number of ranks; 0 if nodes have unequal numbers, since then it is not known."""
+    """The number of ranks; 0 if it is not known, since nodes have unequal numbers of ranks."""
     return nodes * ppn if min_ppn in (None, ppn) else 0

@@ -25,13 +25,13 @@ using std::chrono::microseconds;
 
 std::atomic<int> waiting{0};
 
-/// One thread at a time is the leader: it polls all works. A callback of a work's future may wait for the
-/// future of any other work, even of one that has ended in the same poll. So before the leader completes a
-/// future, it steps down, and a spare thread becomes the leader and completes the next one. Usually there are
-/// two threads, and one of them waits.
+/// The completing threads. One thread at a time is the leader, which polls all works. A callback of a work's
+/// future may wait for the future of any other work, even of one that has ended in the same poll. So before
+/// the leader completes a future, it steps down, and a spare thread becomes the leader and completes the next
+/// future. Usually there are two threads, and one of them waits.
 class Completion {
  public:
-  /// False if the threads have ended, since the process ends.
+  /// Adds a work. Returns false if the threads have ended, since the process ends.
   bool add(const c10::intrusive_ptr<Work>& work, bool at_once) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (leaving_ == Leaving::at_once) return false;
@@ -85,7 +85,7 @@ class Completion {
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
 
-  /// Makes progress until all works have ended, at longest to a time.
+  /// Makes progress until all works have ended, `enough` returns true, or the time is over.
   template <typename Enough>
   static void wait_for_all(Clock::time_point until, const Enough& enough) {
     while (Work::in_flight() > 0 && !enough() && Clock::now() < until) {
@@ -102,17 +102,18 @@ class Completion {
 
   enum class Leaving : std::uint8_t { not_yet, when_all_is_complete, at_once };
 
-  /// The sleep while another thread waits, which makes progress with everything, and soon after the last
-  /// work.
+  /// The time that the leader sleeps while another thread waits, since that thread makes progress with all
+  /// works, and soon after the last work.
   static constexpr microseconds tick{1000};
-  /// The number of ticks after the last work until it sleeps and must be woken.
+  /// The number of ticks after the last work until the leader sleeps and must be woken.
   static constexpr int ticks_until_dormant = 3;
   static constexpr std::chrono::seconds longest_end{5};
   static constexpr std::chrono::milliseconds last_moment{100};
 
   // The lock must be held for all of these.
 
-  /// Starts a thread. If the system refuses, the next call tries again, and so does the thread that asks.
+  /// Wakes a spare thread or starts a new one. If the system refuses a thread, the next call tries
+  /// again, or a thread that has stepped down leads again.
   void find_leader() {
     if (spare_ > 0) {
       is_led_ = is_wanted_ = true;
@@ -147,7 +148,7 @@ class Completion {
     to_spare_.notify_all();
   }
 
-  /// Only the leader may use `works_`, or any thread if there is no leader.
+  /// Whether there is any work. Only the leader may use `works_`, or any thread if there is no leader.
   [[nodiscard]] bool has_something() const {
     return !works_.empty() || !added_.empty() || !ended_works_.empty();
   }
@@ -196,7 +197,8 @@ class Completion {
     }
   }
 
-  /// Polls until works have ended whose futures are not completed. Unlocked only while it polls and sleeps.
+  /// Polls until works have ended whose futures are not completed. Holds the lock except while it polls and
+  /// sleeps.
   void lead(Lock& lock) {
     Pace pace;
     int idle_ticks = 0;
@@ -234,7 +236,7 @@ class Completion {
     }
   }
 
-  /// What comes from another node may end it.
+  /// Sleeps, but is also woken by messages from other nodes.
   void nap(Lock& lock, std::chrono::nanoseconds time) {
     if (std::exchange(called_, false)) return;
     is_napping_ = true;
@@ -244,7 +246,7 @@ class Completion {
     is_napping_ = called_ = false;
   }
 
-  /// Whether it was woken meanwhile.
+  /// Sleeps. Returns whether the thread was called meanwhile.
   bool sleep(Lock& lock, std::chrono::nanoseconds time, bool until_called) {
     if (until_called) {
       is_dormant_ = added_.empty();
@@ -262,19 +264,19 @@ class Completion {
   std::condition_variable ended_;
   Works works_;
   Works added_;
-  Works ended_works_;  // ended, futures not completed; the first at the back
+  Works ended_works_;  // ended, but their futures are not completed; the first at the back
   int threads_ = 0;
   int spare_ = 0;
   bool is_led_ = false;
-  bool is_wanted_ = false;  // as the leader
+  bool is_wanted_ = false;  // whether a spare thread must become the leader
   bool called_ = false;
   bool is_napping_ = false;  // in stretto_await()
   bool is_dormant_ = false;
-  std::string reason_to_end_;  // of all works; empty: there is none
+  std::string reason_to_end_;  // why all works must end; empty if they need not
   Leaving leaving_ = Leaving::not_yet;
 };
 
-/// Never destroyed: threads may outlive static objects.
+/// Returns the only object. It is never destroyed, since threads may outlive static objects.
 Completion& completion() {
   static auto& one = *new Completion;
   return one;

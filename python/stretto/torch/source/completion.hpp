@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that completes works for which no thread waits: DistributedDataParallel waits for futures, and
-// computes meanwhile. It uses part of a core while works are in flight, and sleeps if there are none.
+// A thread that completes works for which no thread waits: DistributedDataParallel computes first, and waits
+// only for futures. The thread uses part of a core while works are in flight, and sleeps if there are none.
 // Callbacks of a work may wait for other works, so there are more such threads if needed.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace stretto_torch {
 
-/// Lets the thread complete it. `at_once`: no thread is going to wait for it very soon. After
-/// stop_completing() it has ended when this returns.
+/// Lets the completing thread complete a work. `at_once`: no thread is going to wait for it very soon. After
+/// stop_completing(), the work has ended when this returns.
 void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 
-/// Ends the threads, except those in a callback that does not return. `patiently`: works in flight have some
-/// seconds to end. Those that have not ended by then stay in flight.
+/// Ends the completing threads, except threads in a callback that does not return. `patiently`: works in
+/// flight have some seconds to end. Works that have not ended by then stay in flight.
 void stop_completing(bool patiently);
 
-/// When the last group of a job without MPI goes: works in flight have some seconds to end, unless the job
-/// has failed. Then those that have not ended fail, and `why` says the reason.
+/// Ends all works, when the last group of a job without MPI is destroyed. Works in flight have some seconds
+/// to end, unless the job has failed. Then works that have not ended fail, with the reason `why`.
 void end_all_works(const std::string& why);
 
-/// While this exists, its thread makes progress with all works, so the completing thread need not. If it is
-/// destroyed before the work has ended, call poll_at_once().
+/// A thread that waits. While this exists, that thread makes progress with all works, so the completing
+/// thread need not. If this is destroyed before the work has ended, call poll_at_once().
 class Waiting {
  public:
   Waiting();

@@ -13,8 +13,9 @@
 namespace stretto_torch {
 namespace {
 
-/// Linux's counters of the calling thread: nanoseconds on a core, nanoseconds ready but without a core, and
-/// slices. False if there are none. No file stays open, since the program might close it.
+/// Reads how long the calling thread was ready but had no core. Linux's counters of a thread are nanoseconds
+/// on a core, nanoseconds ready but without a core, and slices. Returns false if there are none. No file
+/// stays open, since the program might close it.
 bool read_ready(std::chrono::nanoseconds& ready) {
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -33,8 +34,8 @@ bool read_ready(std::chrono::nanoseconds& ready) {
 Core::Times Core::times() {
   Times times{Clock::now(), {}};
   if (read_ready(times.ready)) return times;
-  // Without counters, all time without a core counts. Some of it was sleep, so the core counts as shared too
-  // often.
+  // Without counters, all time without a core counts. Some of this time was sleep, so the core counts as
+  // shared too often.
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   times.ready = times.now.time_since_epoch() - std::chrono::seconds(used.tv_sec) -

@@ -10,11 +10,11 @@ class Core {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// In a shorter time sharing cannot be measured: the core counts as not shared.
+  /// In a shorter time than this, sharing cannot be measured, and the core counts as not shared.
   static constexpr std::chrono::microseconds least{200};
 
-  /// Whether other threads ran for more than a quarter of the time since the last call, or the beginning,
-  /// while this thread was ready to run.
+  /// Whether other threads ran, while this thread was ready to run, for more than a quarter of the time since
+  /// the last call or the beginning.
   bool is_shared();
   void begin();
 

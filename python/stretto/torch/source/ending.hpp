@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of the process. A detached thread may then still wait for a work. After MPI_Finalize it must not
-// call MPI, or the MPI library ends the job with an error.
+// The end of the process. A detached thread may still wait for a work at that time. After MPI_Finalize, the
+// thread must not call MPI: the MPI library would end the job with an error.
 #pragma once
 
 namespace stretto_torch {
 
-/// Permission to call MPI while this exists, if it is granted: always until the process ends, and then only
-/// to the thread that ends it.
+/// Permission to call MPI while this exists, if it is granted. Until the process ends it is always granted,
+/// and then only to the thread that ends the process.
 class MayCallMpi {
  public:
   MayCallMpi();
@@ -19,7 +19,7 @@ class MayCallMpi {
   bool may_;
 };
 
-/// The thread that ends the process must call this. Returns when no other thread is in MPI.
+/// Returns when no other thread is in MPI. The thread that ends the process must call this.
 void keep_others_out_of_mpi();
 
 /// Blocks a thread that must not continue, and must not return to Python, which is ending.

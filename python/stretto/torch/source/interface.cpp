@@ -26,9 +26,8 @@ bool load_interface(void* object) {
     return true;
   }
   throw std::runtime_error(
-      "the Stretto that is preloaded is of another version than this package; start the job by the `stretto "
-      "run` of "
-      "this package, or without");
+      "the preloaded Stretto is of another version than this package; start the job by this package's "
+      "`stretto run`, or without it");
 }
 
 void throw_error() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stretto's interface for frameworks (stretto/group.h), looked up at run time in the loaded shared object.
-// The extension is not linked with one, so a single build serves every MPI.
+// The extension is not linked with the object, so a single build supports every MPI library.
 #pragma once
 
 #include <stretto/group.h>
@@ -28,8 +28,8 @@ struct Interface {
 
 extern Interface stretto;
 
-/// Looks everything up in an object of dlopen or, for nullptr, in what is preloaded. Returns whether it is
-/// there; throws if its version differs.
+/// Looks up all functions in an object of dlopen() or, for nullptr, in the preloaded objects. Returns whether
+/// Stretto is there. Throws if its version differs.
 bool load_interface(void* object);
 
 /// Throws an error with the text of stretto_error().

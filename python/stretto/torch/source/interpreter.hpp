@@ -5,8 +5,8 @@
 
 namespace stretto_torch {
 
-/// While this exists, the thread does not hold the interpreter's lock, which works in flight may need to end.
-/// A group may go with a Python object, whose thread holds it.
+/// A scope in which the thread does not hold the interpreter's lock, which works in flight may need to end. A
+/// thread that destroys a group with its Python object holds the lock.
 class WithoutInterpreterLock {
  public:
   WithoutInterpreterLock()

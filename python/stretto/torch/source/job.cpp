@@ -17,11 +17,11 @@
 namespace stretto_torch {
 namespace {
 
-/// For calls in flight to end, and what was sent to leave.
+/// The time for calls in flight to end, and for sent messages to leave this rank.
 constexpr std::chrono::seconds longest_end{5};
 constexpr std::chrono::seconds shortest_end{1};
 
-/// Ends the job. What is in flight has had time since `began`.
+/// Ends the job. Calls in flight have had time to end since `began`.
 void end(Clock::time_point began) {
   const auto left = std::max<Clock::duration>(began + longest_end - Clock::now(), shortest_end);
   stretto.end(std::chrono::duration<double>(left).count());
@@ -29,19 +29,19 @@ void end(Clock::time_point began) {
 
 struct StoreJob {
   std::mutex changing;  // held while a job begins or ends
-  std::mutex mutex;     // of the following
+  std::mutex mutex;     // guards the following members
   std::vector<ProcessGroup*> groups;
-  pid_t process = 0;  // that has begun it; 0: there is none. Forked children must not end it
+  pid_t process = 0;  // which has begun the job; 0 if there is no job. Forked children must not end it
   int rank = 0;
 };
 
-/// Never destroyed: groups may outlive static objects.
+/// Returns the only object. It is never destroyed, since groups may outlive static objects.
 StoreJob& job() {
   static auto& one = *new StoreJob;
   return one;
 }
 
-/// A store as Stretto sees it.
+/// A store of torch.distributed, with the functions by which Stretto uses it.
 class StoreView {
  public:
   StoreView(c10d::Store& store, std::chrono::milliseconds timeout)
@@ -57,7 +57,7 @@ class StoreView {
             }};
   }
 
-  /// What the store said when it failed, in parentheses; or nothing.
+  /// Returns the store's error in parentheses; empty if it has not failed.
   [[nodiscard]] std::string error() const { return error_.empty() ? "" : " (" + error_ + ")"; }
 
  private:
@@ -72,7 +72,7 @@ class StoreView {
   long get(const char* key, void* value, size_t capacity) {
     return attempt(-1L, [&] {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now());
-      store_.wait({key}, std::max(left, std::chrono::milliseconds(1)));  // 0 would be for ever
+      store_.wait({key}, std::max(left, std::chrono::milliseconds(1)));  // 0 would mean forever
       const std::vector<uint8_t> found = store_.get(key);
       std::copy_n(found.begin(), std::min(found.size(), capacity), static_cast<uint8_t*>(value));
       return static_cast<long>(found.size());

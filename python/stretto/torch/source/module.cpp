@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module: the process group, and the functions that are needed before there is one.
+// The Python module: the process group, and the functions that are needed before there is a group.
 #include <torch/csrc/utils/pybind.h>
 
 #include <pybind11/chrono.h>
@@ -21,7 +21,7 @@ stretto_place begin() {
   return place;
 }
 
-/// Makes a group of all ranks, does a call in it, and waits for the call.
+/// Makes a group of all ranks, makes a call on it, and waits for the call.
 template <typename Start>
 void run(const Start& start) {
   stretto_group* group = stretto.group_make(nullptr, 0, 0);
@@ -36,7 +36,7 @@ void run(const Start& start) {
   stretto.group_free(group);
 }
 
-/// Returns rank 0's bytes. All ranks must give equally many.
+/// Returns rank 0's bytes. All ranks must pass the same number of bytes.
 std::string broadcast_bytes(std::string bytes) {
   run([&](stretto_group* group) { return stretto.group_bcast(group, bytes.data(), bytes.size(), 0); });
   return bytes;
@@ -51,11 +51,11 @@ std::vector<int> agree(std::vector<int> numbers) {
   return numbers;
 }
 
-/// A function of Python that makes a group; empty for None.
+/// Returns a function that makes a group by a Python function; empty for None.
 std::function<ProcessGroup::Other()> function_of(const pybind11::object& make_other) {
   if (make_other.is_none()) return {};
   const std::shared_ptr<pybind11::object> shared(new pybind11::object(make_other), [](pybind11::object* one) {
-    if (Py_IsInitialized() == 0) return;  // nobody can free it any more
+    if (Py_IsInitialized() == 0) return;  // the object can no longer be freed
     const pybind11::gil_scoped_acquire lock;
     delete one;
   });
@@ -71,7 +71,7 @@ std::function<ProcessGroup::Other()> function_of(const pybind11::object& make_ot
 PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   using namespace stretto_torch;
   namespace python = pybind11;
-  // This module registers the base class with Python.
+  // torch.distributed registers the base class with Python.
   python::module_::import("torch.distributed");
   const auto released = python::call_guard<python::gil_scoped_release>();
 
@@ -105,7 +105,7 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
         end_store_job(began, reason);
       },
       released);
-  // Python sees it as such wherever torch hands it out.
+  // Python gets the object with this class wherever torch returns it.
   python::class_<ProcessGroup, c10::intrusive_ptr<ProcessGroup>, Base> group(module, "ProcessGroup");
 #if TORCH_VERSION_MAJOR >= 2
   group.def_property_readonly("options", &ProcessGroup::getBackendOptions);

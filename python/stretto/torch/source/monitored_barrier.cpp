@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A barrier that names the ranks that do not come. They say in the store that they have come, so that no
-// message stays unanswered. What the errors say is what gloo says, which programs and tests look for.
+// A barrier that names the ranks that do not arrive. Ranks report their arrival in the store, so that no
+// message stays unanswered. The errors have the texts of gloo's, since programs and tests look for them.
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -12,10 +12,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Ranks that came at the same time hear from rank 0 who is missing.
+/// The other ranks wait this much longer than rank 0, so that its answer says which ranks are missing.
 constexpr milliseconds time_to_answer{1000};
 
-/// What is left of a time. At least a millisecond: 0 would be for ever.
+/// The time that is left of a limit; at least a millisecond, since 0 would mean forever.
 class Left {
  public:
   explicit Left(milliseconds time) : until_(Clock::now() + time) {}
@@ -40,7 +40,7 @@ std::string key_of(const std::string& call, int rank) {
   return call + "/" + std::to_string(rank);
 }
 
-/// The first rank that does not come, or all of them.
+/// Returns the first rank that does not arrive, or all such ranks.
 std::vector<int> find_missing(c10d::Store& store, const std::string& call, int ranks, const Left& left,
                               bool all) {
   std::vector<int> missing;
@@ -94,7 +94,7 @@ void ProcessGroup::monitoredBarrier(const c10d::BarrierOptions& options, bool wa
   } else {
     ask(*store_, call, getRank(), timeout);
   }
-  // Rank 0 may have the store, and must not end before the others have read its answer.
+  // Rank 0's process may run the store. It must not end before the others have read the answer.
   barrier(options)->wait();
   if (getRank() != 0) return;
   for (int rank = 0; rank < getSize(); ++rank) store_->deleteKey(key_of(call, rank));

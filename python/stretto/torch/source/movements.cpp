@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that only move data: broadcast, allgather, gather, scatter, all-to-all, and messages between two
-// ranks. They take elements of any type.
+// ranks. They support elements of any type.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -20,7 +20,7 @@ size_t bytes_of(const at::Tensor& tensor) {
   return static_cast<size_t>(tensor.nbytes());
 }
 
-/// Throws unless there is one tensor for each rank of the group, all of the type and on the device of `own`.
+/// Throws unless there is a tensor for each rank of the group, each of the type and on the device of `own`.
 void check_types(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
                  const char* operation) {
   if (tensors.size() != static_cast<size_t>(ranks)) {
@@ -35,7 +35,7 @@ void check_types(const std::vector<at::Tensor>& tensors, const at::Tensor& own, 
   }
 }
 
-/// Throws unless, besides, each has as many elements as `own`.
+/// Does the same, and also throws unless each tensor has as many elements as `own`.
 void check_list(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
                 const char* operation) {
   check_types(tensors, own, ranks, operation);
@@ -49,7 +49,7 @@ void check_root(bool is_given, const char* operation) {
   }
 }
 
-/// The number of bytes of each rank's part; equal parts for an empty list.
+/// Returns the number of bytes of each rank's part. Parts are equal if the list of sizes is empty.
 std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<int64_t>& sizes, int ranks) {
   const auto count = static_cast<size_t>(ranks);
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
@@ -59,7 +59,7 @@ std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<i
   if (!fits) {
     throw std::runtime_error(
         "stretto: all_to_all_single needs split sizes for each rank of the group that make up " +
-        std::to_string(rows) + " rows, or none and a number of rows that the ranks divide");
+        std::to_string(rows) + " rows, or no split sizes and a number of rows that is divisible by the ranks");
   }
   const size_t row = rows == 0 ? 0 : bytes_of(tensor) / static_cast<size_t>(rows);
   std::vector<size_t> bytes(count, row * static_cast<size_t>(rows / ranks));
@@ -158,8 +158,8 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
     if (outputs[i].scalar_type() != inputs[i].scalar_type() ||
         outputs[i].numel() != inputs[i].numel() * getSize()) {
       throw std::runtime_error(
-          "stretto: all_gather_into_tensor needs an output of the input's type, and of its "
-          "elements for each rank of the group");
+          "stretto: all_gather_into_tensor needs an output of the input's type, with as many "
+          "elements for each rank of the group as the input");
     }
     buffers.push_back(contiguous_output(outputs[i]));
   }
@@ -257,7 +257,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
   const at::Tensor from = contiguous_input(input, into);
   const auto in_bytes = bytes_of_parts(from, input_sizes, getSize());
   const auto out_bytes = bytes_of_parts(into, output_sizes, getSize());
-  // As with PyTorch's MPI backend, all ranks give split sizes or none does. Without them all parts are equal.
+  // As with PyTorch's MPI backend, either all ranks give split sizes or none does. Then all parts are equal.
   const bool has_sizes = !input_sizes.empty() || !output_sizes.empty();
   if (!has_sizes) check_alike(output, input, "all_to_all_single without split sizes");
   stretto_work* work =
@@ -278,7 +278,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
 
 ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs,
                                                  const c10d::AllToAllOptions& options) {
-  if (inputs.empty()) throw std::runtime_error("stretto: all_to_all of no tensors");
+  if (inputs.empty()) throw std::runtime_error("stretto: all_to_all needs at least one tensor");
   check_types(inputs, inputs[0], getSize(), "all_to_all");
   check_types(outputs, inputs[0], getSize(), "all_to_all");
   const auto in_bytes = bytes_of_each(inputs);

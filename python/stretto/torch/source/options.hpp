@@ -10,7 +10,7 @@ struct HasAsync : std::false_type {};
 template <typename Options>
 struct HasAsync<Options, std::void_t<decltype(Options::asyncOp)>> : std::true_type {};
 
-/// Whether the caller continues without waiting. Older versions of torch do not tell.
+/// Whether the caller continues without waiting. Older versions of torch do not provide this.
 template <typename Options>
 bool is_async(const Options& options) {
   if constexpr (HasAsync<Options>::value) return options.asyncOp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The group, and how started calls of all kinds are completed.
+// The group, and the completion of started calls of all kinds.
 #include "process_group.hpp"
 
 #include <algorithm>
@@ -14,10 +14,11 @@
 namespace stretto_torch {
 namespace {
 
-/// A longer message may be cut into several calls of MPI (src/interpose/interface/group_calls.cpp).
+/// A message longer than this may be cut into several MPI calls (src/interpose/interface/group_calls.cpp).
 constexpr size_t longest_whole = size_t{1} << 30U;
 
-/// MPI guarantees tags up to 32767. Groups of different ranks may be made at once, by different threads.
+/// Returns a tag for making a group. Different threads may make groups of different ranks at the same time.
+/// MPI guarantees tags up to 32767.
 int tag_of(const std::string& name) {
   unsigned hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
@@ -41,7 +42,7 @@ ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono:
 }
 
 ProcessGroup::~ProcessGroup() {
-  // With MPI, to free a communicator is collective.
+  // With MPI, freeing a communicator is collective.
   if (is_in_store_job()) shutdown();
 }
 
@@ -93,7 +94,7 @@ std::chrono::milliseconds ProcessGroup::timeout_of(std::chrono::milliseconds of_
 
 ProcessGroup::Starting::Starting(ProcessGroup& of, const at::Tensor& tensor)
     : lock_(of.starting_), group_(of.group_), after_(tensor) {
-  if (!may_) throw std::runtime_error("stretto: the process ends, and calls nothing more");
+  if (!may_) throw std::runtime_error("stretto: the process is ending, so it can call no collective");
   if (group_ == nullptr)
     throw std::runtime_error("stretto: the process group " + of.name_ + " was destroyed");
 }
@@ -117,7 +118,7 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
   const auto failed = std::find(works.begin(), works.end(), nullptr);
   if (failed != works.end()) {
     const std::string error = stretto.error();
-    // The other works continue and need their buffers. So do the parts of a call that was cut for its length.
+    // The other works continue and need their buffers. So do the parts of a call that was cut into parts.
     works.erase(std::remove(works.begin(), works.end(), nullptr), works.end());
     const bool may_have_parts = std::any_of(
         call.buffers.begin(), call.buffers.end(),

@@ -31,8 +31,8 @@ using Base = c10d::Backend;
 using Base = c10d::ProcessGroup;
 #endif
 
-/// Collectives of torch.distributed by Stretto. The virtual functions depend on the version of torch, so none
-/// is marked `override`.
+/// A process group of torch.distributed whose calls Stretto carries out. The virtual functions depend on the
+/// version of torch, so none is marked `override`.
 class ProcessGroup final : public Base {
  public:
   using Tensors = std::vector<at::Tensor>;
@@ -40,15 +40,16 @@ class ProcessGroup final : public Base {
 
   using Other = c10::intrusive_ptr<Base>;
 
-  /// Collective over `ranks`: ranks of the job, in the order of the group. `store`: with keys of its own.
-  /// `make_other`: makes a group of another backend, for what Stretto does not do. Empty: that is an error.
+  /// Collective over `ranks`, the ranks of the job in the order of the group. `store`: has only keys of this
+  /// group. `make_other`: makes a group of another backend, for calls that Stretto does not support. If it is
+  /// empty, these calls are errors.
   ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name,
                c10::intrusive_ptr<c10d::Store> store, std::function<Other()> make_other);
   ~ProcessGroup() override;
 
   const std::string getBackendName() const { return "stretto"; }
   void shutdown();
-  /// Without MPI, all calls of the job that are under way fail, on all ranks.
+  /// Without MPI, makes all calls of the job that are under way fail, on all ranks.
   void abort();
   void setTimeout(std::chrono::milliseconds timeout);
   void setSequenceNumberForGroup() {}
@@ -89,7 +90,7 @@ class ProcessGroup final : public Base {
   }
 #endif
 
-  /// Frees Stretto's group; calls in flight go on.
+  /// Frees Stretto's group. Calls in flight continue.
   void free();
 
  private:
@@ -99,14 +100,14 @@ class ProcessGroup final : public Base {
     const char* name;
     std::chrono::milliseconds timeout;
     bool is_async = true;
-    Tensors inputs;  // for the profiler, too
+    Tensors inputs;  // also for the profiler
     Tensors buffers;
     Tensors outputs;
     std::function<void()> finish;
   };
 
-  /// A call starts while this exists, to the end of the expression. Only one starts at a time, since
-  /// callbacks of a work may start calls in another thread.
+  /// A scope in which a call starts: it lasts to the end of the expression. Only one call starts at a time,
+  /// since callbacks of a work may start calls in another thread.
   class Starting {
    public:
     Starting(ProcessGroup& of, const at::Tensor& tensor);
@@ -119,20 +120,22 @@ class ProcessGroup final : public Base {
     AfterCurrentStream after_;
   };
 
-  /// `tensor`: a buffer of the call; undefined: it has none. Throws if the group was destroyed.
+  /// Returns the scope for a call's start. `tensor`: a buffer of the call; undefined if the call has none.
+  /// Throws if the group was destroyed.
   Starting group(const at::Tensor& tensor);
-  /// `works`: the started calls. If one is null, throws the reason.
+  /// Returns a work for started calls, `works`. If one of them is null, throws the reason.
   WorkPointer follow(Call call, std::vector<stretto_work*> works);
-  /// Starts calls with equally many outputs and inputs, outputs first. Nothing is allocated between two
-  /// starts: a failure there would free the buffers of calls in flight.
+  /// Starts an allgather for each pair of output and input. `buffers`: all outputs, and then as many inputs.
+  /// Nothing is allocated between two starts: a failure there would free the buffers of calls in flight.
   std::vector<stretto_work*> start_allgathers(const Tensors& buffers);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
-  /// Whether a call is one that Stretto does not do, and a group of another backend does.
+  /// Whether a group of another backend carries out a call, since Stretto does not support it.
   [[nodiscard]] bool is_for_other(const Tensors& tensors) const {
     return has_other_ && (tensors.size() != 1 || tensors[0].layout() != at::kStrided);
   }
-  /// All ranks make the same calls, so the first one that needs the other group can make it.
+  /// Returns the group of the other backend. All ranks make the same calls, so the first call that needs the
+  /// group can make it.
   Base& other();
   [[nodiscard]] std::chrono::milliseconds timeout_of(std::chrono::milliseconds of_call) const;
 

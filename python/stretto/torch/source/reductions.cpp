@@ -20,8 +20,8 @@ void check_reduce_scatter(const at::Tensor& output, const at::Tensor& input, int
   check_device(output, input, "reduce_scatter_tensor");
   if (input.scalar_type() == output.scalar_type() && input.numel() == output.numel() * ranks) return;
   throw std::runtime_error(
-      "stretto: reduce_scatter_tensor needs an input of the output's type, and of its elements for each rank "
-      "of the group");
+      "stretto: reduce_scatter_tensor needs an input of the output's type, with as many elements for each rank "
+      "of the group as the output");
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_sparse(Tensors& tensors,
                                                          const c10d::AllreduceOptions& options) {
   if (is_for_other(tensors)) return other().allreduce_sparse(tensors, options);
   only_tensor(tensors, "allreduce");
-  throw std::runtime_error("stretto: allreduce of a sparse tensor; make it dense first");
+  throw std::runtime_error("stretto: allreduce of a sparse tensor is not supported; make it dense first");
 }
 
 ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
@@ -63,10 +63,10 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
     check_device(tensors[0], tensor, "allreduce_coalesced");
     if (tensor.scalar_type() != tensors[0].scalar_type()) {
       throw std::runtime_error(
-          "stretto: allreduce_coalesced of tensors of different types; make a call of each type");
+          "stretto: allreduce_coalesced needs tensors of one type; make one call for each type");
     }
   }
-  if (tensors.empty()) throw std::runtime_error("stretto: allreduce_coalesced of no tensors");
+  if (tensors.empty()) throw std::runtime_error("stretto: allreduce_coalesced needs at least one tensor");
   at::Tensor flat = flatten(tensors);
   stretto_work* work =
       stretto.group_allreduce(group(flat), input_data(flat), output_data(flat), count_of(flat),

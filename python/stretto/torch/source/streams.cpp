@@ -12,8 +12,8 @@ namespace {
 
 using Guard = c10::impl::VirtualGuardImpl;
 
-/// Returns the driver's handle of a stream; nullptr, the default stream, after waiting for a stream whose
-/// handle is not known: older versions of torch do not tell.
+/// Returns the driver's handle of a stream. Older versions of torch do not provide it. Then this waits for
+/// the stream, unless it is the default stream, and returns nullptr, which is the default stream.
 template <typename ItsGuard>
 auto handle_of(const ItsGuard& guard, const c10::Stream& stream, int /*preferred*/)
     -> decltype(guard.getStreamNativeHandle(stream)) {
@@ -32,7 +32,7 @@ AfterCurrentStream::AfterCurrentStream(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.device().is_cpu()) return;
   const Guard guard(tensor.device().type());
   void* const its = handle_of(guard, guard.getStream(tensor.device()), 0);
-  // With none, a call that the MPI library carries out would wait for nothing.
+  // Without a stream, a call that the MPI library carries out would not wait for the default stream.
   before_ = stretto.set_device_stream(its == nullptr ? STRETTO_DEFAULT_STREAM : its);
   is_set_ = true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of devices. torch puts what it does with a tensor into the current stream of the tensor's device. A
-// call must begin after that, without a wait in the program's thread.
+// Streams of devices. torch puts its operations on a tensor into the current stream of the tensor's device. A
+// call must begin after these operations, without a wait in the program's thread.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -9,8 +9,8 @@
 
 namespace stretto_torch {
 
-/// While it lives, calls of this thread begin when the device of a tensor has done what is in its current
-/// stream by then.
+/// A scope in which calls of this thread begin only after the operations that are in the current stream of a
+/// tensor's device.
 class AfterCurrentStream {
  public:
   explicit AfterCurrentStream(const at::Tensor& tensor);
@@ -23,11 +23,11 @@ class AfterCurrentStream {
   void* before_ = nullptr;
 };
 
-/// The devices of tensors, each once, without the CPU.
+/// Returns the devices of tensors, each once, without the CPU.
 std::vector<c10::Device> devices_of(const std::vector<at::Tensor>& tensors);
 
-/// While it lives, what this thread does with tensors on these devices is in streams of their own. In the
-/// default stream it would come after all that the program has put there since.
+/// A scope in which this thread's operations on tensors of these devices are in separate streams. In the
+/// default stream they would come after all operations that the program has put there since.
 class OnSideStreams {
  public:
   explicit OnSideStreams(const std::vector<c10::Device>& devices);
@@ -35,7 +35,7 @@ class OnSideStreams {
   OnSideStreams& operator=(const OnSideStreams&) = delete;
   ~OnSideStreams();
 
-  /// Waits until the devices have done it.
+  /// Waits until the devices have done these operations.
   void wait() const;
 
  private:

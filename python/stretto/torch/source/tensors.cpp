@@ -19,7 +19,7 @@ template <typename... Parts>
   throw std::runtime_error(line.str());
 }
 
-/// The type of a part of a complex number.
+/// Returns the type of the real and the imaginary part of a complex number.
 at::ScalarType part_of(at::ScalarType type) {
   return type == at::kComplexDouble ? at::kDouble : type == at::kComplexHalf ? at::kHalf : at::kFloat;
 }
@@ -28,31 +28,31 @@ at::ScalarType part_of(at::ScalarType type) {
 
 void check_tensor(const at::Tensor& tensor, const char* operation) {
   if (tensor.layout() != at::kStrided) {
-    refuse(operation, " of a sparse tensor; make it dense first");
+    refuse(operation, " of a sparse tensor is not supported; make it dense first");
   }
   if (tensor.device().is_cpu()) return;
   const bool is_there = tensor.nbytes() == 0 || stretto.knows_device_memory(tensor.data_ptr()) != 0;
   if (tensor.device().is_meta() || !is_there) {
     refuse(operation, " of a tensor on ", tensor.device(),
-           "; this backend is for tensors on the cpu and on devices of CUDA: move it there, or name another "
+           " is not supported; this backend is for the cpu and CUDA devices: move it there, or name another "
            "backend for its device, as in init_process_group(\"cpu:stretto,xpu:xccl\")");
   }
 }
 
 void check_device(const at::Tensor& one, const at::Tensor& other, const char* operation) {
   if (one.device() == other.device()) return;
-  refuse(operation, " of tensors on ", one.device(), " and ", other.device(), "; move them to one device");
+  refuse(operation, " of tensors on ", one.device(), " and ", other.device(), " is not supported; move them to one device");
 }
 
 at::Tensor& only_tensor(std::vector<at::Tensor>& tensors, const char* operation) {
-  if (tensors.size() != 1) refuse(operation, " of ", tensors.size(), " tensors; it takes one at a time");
+  if (tensors.size() != 1) refuse(operation, " of ", tensors.size(), " tensors is not supported; it takes one at a time");
   check_tensor(tensors[0], operation);
   return tensors[0];
 }
 
 void check_alike(const at::Tensor& one, const at::Tensor& other, const char* operation) {
   if (one.scalar_type() == other.scalar_type() && one.numel() == other.numel()) return;
-  refuse(operation, " of tensors that differ: ", one.scalar_type(), one.sizes(), " and ", other.scalar_type(),
+  refuse(operation, " needs tensors of one type and size, not ", one.scalar_type(), one.sizes(), " and ", other.scalar_type(),
          other.sizes());
 }
 
@@ -106,7 +106,7 @@ stretto_op op_of(const c10d::ReduceOp& op) {
     case c10d::ReduceOp::BXOR:
       return STRETTO_BXOR;
     default:
-      refuse("there is no ReduceOp.PREMUL_SUM; multiply before, and use ReduceOp.SUM");
+      refuse("there is no ReduceOp.PREMUL_SUM; multiply first, and use ReduceOp.SUM");
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views such as x.conj().imag are tensors with a mark: their negative, or conjugate, is still to be taken. An
-// operator without a kernel for them gets copies that are not marked; PyTorch would write the result of a
-// collective to these, and drop it. So the collectives have such a kernel: a group of this backend takes the
-// tensors as they are (tensors.hpp), and all others get copies, as ever.
+// Views such as x.conj().imag are tensors with a mark, which says that their negative or conjugate is still
+// to be taken. An operator without a kernel for marked tensors gets copies that are not marked. PyTorch would
+// write the result of a collective to these copies, and drop it. So the collectives have such a kernel: a
+// group of this backend gets the tensors as they are (tensors.hpp), and all other groups get copies.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 #include <torch/version.h>

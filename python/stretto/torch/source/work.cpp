@@ -23,7 +23,7 @@ namespace {
 std::atomic<bool> some_given_up{false};
 std::atomic<int> works_in_flight{0};
 
-/// Of calls that were given up. Never destroyed.
+/// The buffers of calls that were given up. They are never destroyed.
 struct KeptBuffers {
   std::mutex mutex;
   std::vector<at::Tensor> buffers;
@@ -40,9 +40,9 @@ constexpr std::chrono::seconds longest_failure{1};
 /// the system may have refused a completing thread.
 constexpr std::chrono::milliseconds longest_sleep{10};
 
-/// Polls until it is known whether the core is shared, or the call has ended; returns whether it has. The
-/// thread yields the core with the default slices: with short ones (as in stretto_work_wait()) it would get
-/// it back at once.
+/// Polls until it is known whether the core is shared, or the call has ended. Returns whether the call has
+/// ended. The thread yields the core with the default slices. With short slices (as in stretto_work_wait())
+/// it would get the core back at once.
 bool poll_briefly(stretto_work* call) {
   const auto until = Clock::now() + Core::least;
   do {
@@ -52,7 +52,7 @@ bool poll_briefly(stretto_work* call) {
   return false;
 }
 
-/// While it lives, `stretto top` shows that this thread waits for a call.
+/// A scope in which `stretto top` shows that this thread waits for a call.
 class ShownWait {
  public:
   explicit ShownWait(stretto_work* call) { stretto.work_begin_wait(call); }
@@ -127,7 +127,7 @@ bool Work::try_end() {
 
 bool Work::end_anyway(const std::string& why) {
   const MayCallMpi may;
-  const std::lock_guard<std::mutex> turn(turn_);  // another thread has it for less than a millisecond
+  const std::lock_guard<std::mutex> turn(turn_);  // another thread holds it for less than a millisecond
   if (!may || has_ended()) return false;
   if (is_complete()) {
     end();
@@ -142,10 +142,10 @@ bool Work::is_complete() const {
                      [](stretto_work* call) { return stretto.work_test(call) != 0; });
 }
 
-/// If the thread has its core to itself, it polls, which is fastest. If it shares the core, or did so while
-/// it computed, it sleeps until the completing thread has ended the work: polling would take time from
-/// computing threads, and keep the core busy that could run them. After the caller's own timeout it may wait
-/// again; after the group's timeout the work is abandoned.
+/// If the thread has its core to itself, it polls, which is fastest. If the thread shares the core, or did so
+/// while it computed, it sleeps until the completing thread has ended the work: polling would take time from
+/// computing threads that could run on the core. After the caller's own timeout, the caller may wait again.
+/// After the group's timeout, the work is abandoned.
 bool Work::wait(std::chrono::milliseconds timeout) {
   if (!has_ended()) wait_until_ended(timeout);
   complete_future();
@@ -181,7 +181,7 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
       sleep_until_ended(std::chrono::microseconds(100));  // another thread may be about to end it
     }
   }
-  // Python would end this thread inside of C++, which ends the process by an abort.
+  // Python would end this thread inside C++ code, which aborts the process.
   if (!MayCallMpi()) sleep_until_process_ends();
   if (Clock::now() - came >= Core::least) core.begin();
 }
@@ -213,7 +213,7 @@ void Work::end() {
   std::exception_ptr error;
   for (stretto_work* call : calls_) {
     if (const char* text = stretto.work_error(call)) {
-      const char* const reason = stretto.failure();  // of the whole job
+      const char* const reason = stretto.failure();  // why the whole job has failed
       error = std::make_exception_ptr(std::runtime_error("stretto: " + task_.description +
                                                          " failed: " + (reason == nullptr ? text : reason)));
     }
@@ -227,7 +227,7 @@ void Work::end() {
       const at::AutoDispatchBelowADInplaceOrView guard;
       const OnSideStreams side(future_->devices());
       task_.finish();
-      // The result is there for all streams, as after a call without such copies.
+      // Then the result is there for all streams, as after a call without such copies.
       side.wait();
     } catch (...) {
       error = std::current_exception();
@@ -239,7 +239,8 @@ void Work::end() {
   conclude(error);
 }
 
-/// Without MPI, the job fails, since its calls cannot be taken back: so they end, and the buffers are free.
+/// Makes the work fail. Without MPI, the whole job fails, since a call cannot be taken back. So all calls
+/// end, and their buffers are free.
 void Work::fail_overdue() {
   std::array<char, 400> standing{};
   for (stretto_work* call : calls_) {
@@ -286,7 +287,8 @@ void Work::complete_future() {
   } else if (const std::exception_ptr error = exception()) {
     future_->setErrorIfNeeded(error);
   } else {
-    // It records what those have to wait for who wait for the future: nothing.
+    // The future records the current streams, for which its waiters wait. In the side streams, nothing is
+    // left to wait for.
     const OnSideStreams side(future_->devices());
     future_->markCompleted(c10::IValue(task_.outputs));
   }

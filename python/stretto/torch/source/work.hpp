@@ -23,13 +23,13 @@ class Waiting;
 
 /// Keeps the buffers of calls that have not ended, since MPI may still write to them.
 void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers);
-/// Whether there were any.
+/// Whether calls were given up.
 bool has_given_up();
-/// Frees the buffers, when the job has ended without MPI.
+/// Frees the buffers of such calls, when a job without MPI has ended.
 void forget_given_up();
 
-/// A call in flight. The thread that polls first completes it: one that waits for it, or the completing
-/// thread.
+/// A call in flight. It is completed by the first thread that polls it: a thread that waits for it, or the
+/// completing thread.
 class Work final : public c10d::Work {
  public:
   struct Task {
@@ -38,7 +38,7 @@ class Work final : public c10d::Work {
     /// The name of the call and its group, for messages.
     std::string description;
     std::chrono::milliseconds timeout;
-    /// What torch's profiler shows the shapes of.
+    /// The tensors whose shapes torch's profiler shows.
     std::vector<at::Tensor> inputs;
     /// The buffers that MPI reads and writes.
     std::vector<at::Tensor> buffers;
@@ -57,25 +57,25 @@ class Work final : public c10d::Work {
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-  /// Ends it if the call is complete, or overdue. Thread-safe, and never waits. Returns true if this call
-  /// ended it; then a thread must call complete_future().
+  /// Ends the work if the call is complete or overdue. Thread-safe, and never waits. Returns true if this
+  /// ended the work; then a thread must call complete_future().
   bool try_end();
-  /// The same, but it fails if the call is not complete.
+  /// Ends the work even if the call is not complete; then the work fails. Returns as try_end() does.
   bool end_anyway(const std::string& why);
   /// The number of works that have not ended.
   static int in_flight();
   [[nodiscard]] bool has_ended();
-  /// Completes its future, which runs callbacks. If another thread does so, the future is complete
-  /// afterwards. Callbacks may start other works and wait for their futures, so no lock may be held, and
-  /// another thread must be able to end those works.
+  /// Completes the work's future, which runs callbacks. If another thread is doing so, waits until the future
+  /// is complete. Callbacks may start other works and wait for their futures, so the caller may hold no lock,
+  /// and another thread must be able to end those works.
   void complete_future();
 
  private:
   enum class Poll : std::uint8_t { pending, by_another, ended, forbidden };
 
   void wait_until_ended(std::chrono::milliseconds timeout);
-  /// Polls for a slice of time. After `ended`, as after try_end(), a thread must call complete_future(), and
-  /// this thread polls no longer.
+  /// Polls for a slice of time. After `ended`, a thread must call complete_future(), as after try_end(), and
+  /// this thread no longer polls.
   Poll poll(std::optional<Waiting>& polling);
   void sleep_until_ended(Clock::duration longest);
   /// Only for the thread that holds `turn_`.
