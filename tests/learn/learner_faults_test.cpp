@@ -190,8 +190,9 @@ TEST(LearnerFaults, WhereAllBecomesSlowerAlikeTheChoiceStays) {
 }
 
 /// One duel after the other leaves no time to measure calls in a row. The first such measurement comes before
-/// the first rematch, so a change after that rematch is noticed. An earlier change, also between two duels, is
-/// noticed as well: calls take another time than in the last duel, and so do its turns when they are repeated.
+/// the first rematch, so a change after that rematch is noticed. An earlier change, also between two duels,
+/// is noticed as well: calls take another time than in the last duel, and so do its turns when they are
+/// repeated.
 TEST(LearnerFaults, AChangeIsNoticedThoughManyDuelsCameBeforeIt) {
   const auto learner_now = [] {
     std::vector<Candidate> others{{.spec = ways()[0]}};

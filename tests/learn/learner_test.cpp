@@ -28,8 +28,8 @@ const std::vector<Spec>& ways() {
 
 /// A job on four ranks that calls the same collective again and again.
 struct Job {
-  std::vector<double> costs;          // seconds a call, by way; the first is the standing choice's
-  double expected_by_model = 5;       // of all but the first two, as a multiple of the first, ...
+  std::vector<double> costs;          // seconds per call, by way; the first is that of the standing choice
+  double expected_by_model = 5;       // the seconds of all but the first two, as a multiple of the first, ...
   std::vector<double> by_model = {};  // ... unless these are given, by way
   double noise = 0.05;                // standard deviation of the logarithm of a call's time
   double drift = 0;                   // the share by which the time of all ways grows and shrinks
@@ -53,8 +53,8 @@ struct Job {
 
 struct Result {
   double worst_loss = -1;  // of the time so far, against `native` in all calls, from the 200th call on
-  double final_cost = 0;   // of what is in use at the end
-  std::vector<int> used;   // by call, which way
+  double final_cost = 0;   // seconds of a call by the way in use at the end
+  std::vector<int> used;   // the way of each call
   std::optional<Learner::Outcome> outcome;
   bool settled = false;
   int changes = 0;  // of the network, as it seemed

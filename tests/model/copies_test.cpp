@@ -97,10 +97,10 @@ Alone copies_alone(const Case& one, const Device& device) {
 }
 
 /// Returns the tolerance of a comparison. Ports serve the messages of several segments in the order in which
-/// they come. In trees, segments that begin one after the other may then be faster than segments that begin at
-/// once: by up to 13 %, and by 22 % with `weighted` on nodes of several ranks, for which it is not made. That
-/// does not happen in a call of one segment, unless it goes along several trees (`circulant`), or in a ring
-/// whose cores have little to do.
+/// they come. In trees, segments that begin one after the other may then be faster than segments that begin
+/// at once: by up to 13 %, and by 22 % with `weighted` on nodes of several ranks, for which it is not made.
+/// That does not happen in a call of one segment, unless it goes along several trees (`circulant`), or in a
+/// ring whose cores have little to do.
 double slack_of(const Case& one) {
   const std::string_view name = one.recipe.algorithm->name;
   const bool has_trees = to_string(one.recipe).find("circulant") != std::string::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tests: the rules of progress as a state machine, in random sequences of events and virtual time; and the
-// helper thread that follows them, among real threads with a poll that the test observes.
+// Tests the rules of progress as a state machine, in random sequences of events and virtual time. Also tests
+// the helper thread that follows the rules, among real threads with a poll that the test observes.
 #include "progress/rules.hpp"
 
 #include <gtest/gtest.h>

@@ -260,8 +260,8 @@ TEST_P(OverStreams, MessagesWaitForAnAddress) {
   ASSERT_TRUE(job.until([&] { return received_back.is_done(); })) << job.failures();
 }
 
-/// The work of one thread of a rank: messages in a context of its own. Receives may be posted in another order
-/// than the messages come.
+/// The work of one thread of a rank: messages in a context of its own. Receives may be posted in another
+/// order than the messages come.
 class Worker {
  public:
   struct Planned {

@@ -17,8 +17,8 @@ struct Sending {
 
 /// The contents of a stream, put together again.
 struct Read {
-  std::vector<Frame> frames;  // but parts
-  std::vector<Bytes> behind;  // of those
+  std::vector<Frame> frames;  // all frames except parts
+  std::vector<Bytes> behind;  // the bytes behind each of these frames
   std::map<std::uint64_t, Bytes> parts;
   std::size_t rest = 0;  // bytes that are not a whole frame with its bytes
 };

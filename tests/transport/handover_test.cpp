@@ -82,7 +82,7 @@ TEST(Handover, AProcessThatCannotBeReachedIsAnError) {
   EXPECT_EQ(error.find("no Unix socket leads to a process of the node"), 0) << error;
 }
 
-/// Connects first, as a process of another user. Returns the file that it gets.
+/// Connects before the others, as a process of another user. Returns how many bytes it gets.
 int visit_as_another_user(std::uint64_t token) {
   if (setuid(12345) != 0) return 2;
   const int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -16,8 +16,8 @@
 namespace stretto {
 namespace {
 
-/// Two ranks that send each other pieces. Each step may come at any time. A state is plain memory, so it can be
-/// copied, and compared with earlier states.
+/// Two ranks that send each other pieces. Each step may come at any time. A state is plain memory, so it can
+/// be copied, and compared with earlier states.
 class TwoRanks {
  public:
   static constexpr int steps = 4;  // kinds of a rank's steps: write, publish, read, take

@@ -241,7 +241,7 @@ TEST(NodeMemory, ARankThatIsKilledAtAnyStep) {
   }
 }
 
-/// A message to a rank that reads needs no store space that a rank which does not read could hold.
+/// A rank that does not read does not stop messages to a rank that reads.
 TEST(NodeMemory, AReaderThatSleepsStopsNoOther) {
   Node node(3);
   // All slots wait for rank 2, on as many lanes as there are.

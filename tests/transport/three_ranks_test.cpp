@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol between three ranks, in every order of their steps. Pairs share only the store of their writer.
-// A room of the store must not be written again before the reader of its contents has taken them, whichever
-// rank that is.
+// The protocol between three ranks, in every order of their steps. Pairs share only the store of their
+// writer. A room of the store must not be written again before the reader of its contents has taken them,
+// whichever rank that is.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -114,7 +114,7 @@ class Node {
     return true;
   }
   /// A rank's next step depends on its earlier steps and on the data that it has seen. So equal histories are
-/// equal states.
+  /// equal states.
   [[nodiscard]] std::uint64_t key() const {
     Hash all;
     for (const Hash& history : histories_) all.add(history.sum());

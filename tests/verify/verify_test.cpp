@@ -143,7 +143,7 @@ TEST(Verify, CatchesADeadlockThatOnlyBufferingHides) {
   for (const int rank : {0, 1}) {
     Schedule schedule(2, rank, 1);
     const Slice theirs = scratch(schedule.add_scratch(0));
-    schedule.send(input(0), 1 - rank).end_round();  // both ranks wait for a receive that comes after their send
+    schedule.send(input(0), 1 - rank).end_round();  // both wait for a receive that comes after the send
     schedule.recv(theirs, 1 - rank).end_round();
     schedule.reduce(output(0), rank == 0 ? input(0) : theirs, rank == 0 ? theirs : input(0)).end_round();
     schedules.push_back(schedule);

@@ -20,7 +20,7 @@ def run(
     spec: Annotated[
         list[str] | None,
         typer.Option(
-            help="The spec of allreduce, as ring:segments=4, or of another: bcast/chain.",
+            help="The spec of allreduce, such as ring:segments=4, or of another: bcast/chain.",
             autocompletion=complete_spec,
         ),
     ] = None,

@@ -45,9 +45,10 @@ def print_lines(lines: Iterable[str], style: str = "dim", console: Console | Non
 
 
 def announce(*files: Path | None, as_json: bool = False) -> None:
-    """Say which files were written, unless standard output carries a JSON document."""
-    if not as_json:
-        print_lines(f"written to {file}" for file in files if file and file.is_file())
+    """Print which files were written, unless standard output carries a JSON document."""
+    for file in files:
+        if file and file.is_file() and not as_json:
+            print(f"written to {file}")
 
 
 class Bar(Progress):
