@@ -30,7 +30,7 @@ class Choices:
     call: str
     shapes: list[Shape]
     starts: list[int]
-    """In bytes, ascending."""
+    """The first sizes of columns in bytes, ascending."""
     cells: list[list[TableRow]]
     beyond: frozenset[int] = frozenset()
     """The starts at which a row of the table ends and no other row begins."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the nodes of a simulated cluster are wired: fat trees, dragonflies and tori in SimGrid's terms."""
+"""The wiring of a simulated cluster's nodes: fat trees, dragonflies and tori in SimGrid's terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stretto.support.errors import StrettoError
 
 
 class Fabric(ABC):
-    """How nodes are wired."""
+    """A wiring of nodes."""
 
     @property
     @abstractmethod

@@ -178,7 +178,7 @@ _TWINS = {
     "alltoall": {
         "bruck": "bruck",
         "ring": "pairwise",
-        # By exclusive or, for powers of two.
+        # The partners are found by exclusive or, for powers of two.
         "pair": "~pairwise",
         "basic_linear": "~linear",
         "mvapich2_scatter_dest": "~linear",

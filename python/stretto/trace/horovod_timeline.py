@@ -77,7 +77,7 @@ class Steps:
     uncertainty: float
     """Half the time between two cycles, as the median over gradients and steps."""
     gradients: list[ReadyGradient]
-    """In the order in which they become ready."""
+    """The gradients in the order in which they become ready."""
     messages: dict[int, float]
     """Messages per step, by bytes."""
 

@@ -18,7 +18,7 @@ _TOP = 20
 
 Count = Annotated[int, Field(ge=0)]
 Time = Annotated[Number, Field(ge=0)]
-"""In microseconds."""
+"""A time in microseconds."""
 
 
 class RankTime(Part):

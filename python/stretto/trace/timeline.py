@@ -115,7 +115,7 @@ class Figures:
     to_host: float
     to_device: float
     copies: float
-    """In either direction."""
+    """The time of copies in either direction."""
     messages: float
     reductions: float
     both: float

@@ -708,8 +708,7 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
 def test_the_program_wants_an_interface() -> None:
     ran = subprocess.run([paths.bench_program()], capture_output=True, text=True)
     wrong = (
-        "stretto-bench: the first argument must be a binary interface (openmpi, mpich or abi) "
-        "or sockets\n"
+        "stretto-bench: the first argument must be a binary interface (openmpi, mpich or abi) or sockets\n"
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", wrong)
 

@@ -34,9 +34,7 @@ def test_choices_when_nothing_is_set() -> None:
     assert found["forced"] == Finding(Verdict.ABSENT, "forced", "no variable forces a spec")
     assert found["table"] == Finding(Verdict.ABSENT, "table", "there is none")
     assert found["learnt, modelled"].verdict is Verdict.GOOD
-    assert found["learnt, modelled"].detail.startswith(
-        "STRETTO_ONLINE is not set: decisions of earlier jobs"
-    )
+    assert found["learnt, modelled"].detail.startswith("STRETTO_ONLINE is not set: decisions of earlier jobs")
     assert found["rule"].verdict is Verdict.GOOD
 
 

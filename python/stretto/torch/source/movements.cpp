@@ -59,7 +59,8 @@ std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<i
   if (!fits) {
     throw std::runtime_error(
         "stretto: all_to_all_single needs split sizes for each rank of the group that make up " +
-        std::to_string(rows) + " rows, or no split sizes and a number of rows that is divisible by the ranks");
+        std::to_string(rows) +
+        " rows, or no split sizes and a number of rows that is divisible by the ranks");
   }
   const size_t row = rows == 0 ? 0 : bytes_of(tensor) / static_cast<size_t>(rows);
   std::vector<size_t> bytes(count, row * static_cast<size_t>(rows / ranks));
@@ -257,7 +258,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
   const at::Tensor from = contiguous_input(input, into);
   const auto in_bytes = bytes_of_parts(from, input_sizes, getSize());
   const auto out_bytes = bytes_of_parts(into, output_sizes, getSize());
-  // As with PyTorch's MPI backend, either all ranks give split sizes or none does. Then all parts are equal.
+  // As with PyTorch's MPI backend, either all ranks give split sizes, or none does and all parts are equal.
   const bool has_sizes = !input_sizes.empty() || !output_sizes.empty();
   if (!has_sizes) check_alike(output, input, "all_to_all_single without split sizes");
   stretto_work* work =

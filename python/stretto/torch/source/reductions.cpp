@@ -20,7 +20,8 @@ void check_reduce_scatter(const at::Tensor& output, const at::Tensor& input, int
   check_device(output, input, "reduce_scatter_tensor");
   if (input.scalar_type() == output.scalar_type() && input.numel() == output.numel() * ranks) return;
   throw std::runtime_error(
-      "stretto: reduce_scatter_tensor needs an input of the output's type, with as many elements for each rank "
+      "stretto: reduce_scatter_tensor needs an input of the output's type, with as many elements for each "
+      "rank "
       "of the group as the output");
 }
 

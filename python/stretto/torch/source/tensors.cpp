@@ -41,19 +41,21 @@ void check_tensor(const at::Tensor& tensor, const char* operation) {
 
 void check_device(const at::Tensor& one, const at::Tensor& other, const char* operation) {
   if (one.device() == other.device()) return;
-  refuse(operation, " of tensors on ", one.device(), " and ", other.device(), " is not supported; move them to one device");
+  refuse(operation, " of tensors on ", one.device(), " and ", other.device(),
+         " is not supported; move them to one device");
 }
 
 at::Tensor& only_tensor(std::vector<at::Tensor>& tensors, const char* operation) {
-  if (tensors.size() != 1) refuse(operation, " of ", tensors.size(), " tensors is not supported; it takes one at a time");
+  if (tensors.size() != 1)
+    refuse(operation, " of ", tensors.size(), " tensors is not supported; it takes one at a time");
   check_tensor(tensors[0], operation);
   return tensors[0];
 }
 
 void check_alike(const at::Tensor& one, const at::Tensor& other, const char* operation) {
   if (one.scalar_type() == other.scalar_type() && one.numel() == other.numel()) return;
-  refuse(operation, " needs tensors of one type and size, not ", one.scalar_type(), one.sizes(), " and ", other.scalar_type(),
-         other.sizes());
+  refuse(operation, " needs tensors of one type and size, not ", one.scalar_type(), one.sizes(), " and ",
+         other.scalar_type(), other.sizes());
 }
 
 stretto_type type_of(const at::Tensor& tensor, const c10d::ReduceOp& op) {
