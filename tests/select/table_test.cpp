@@ -157,7 +157,7 @@ TEST(Table, SaysWhatIsWrongWithARow) {
       "shapes[0].allreduce[2].from: expected more than 4KiB, where the row before begins or ends, not 4KiB");
   EXPECT_EQ(
       error_with(list + "/1/from", "64KB"),
-      "shapes[0].allreduce[1].from: expected a number of bytes from 0 to 1048576GiB (an integer, or a text "
+      "shapes[0].allreduce[1].from: expected a number of bytes from 0 to 1048576GiB (an integer, or a string "
       "such as \"64KiB\"), not \"64KB\"");
   EXPECT_TRUE(
       error_with(list + "/1/spec", "rnig")

@@ -108,7 +108,7 @@ TEST(TopologyText, SaysWhatIsWrongAndWhatWouldBeRight) {
       {"nodes=2,ppn=", "ppn must be a whole number from 1 to 1048576, not \"\""},
       {"ppn=4+0", "ppn must be a whole number from 1 to 1048576, not \"0\""},
       {"nodes=2,ppn=4+4+1", "nodes=2 does not match the 3 numbers of ppn"},
-      {"nodes=1048576,ppn=2", "more than 1048576 ranks"},
+      {"nodes=1048576,ppn=2", "it has more than 1048576 ranks"},
       {"nodes=2,ppn=4,mapping=random", "mapping must be by_slot or by_node, not \"random\""},
       {"nodes=2,ppn=4,racks=2",
        "there is no setting \"racks\"; there are nodes, ppn, sockets, numas, l3, mapping, map"},
