@@ -18,17 +18,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from stretto.bench.options import InPlace
 from stretto.bench.request import Request
 from stretto.bench.targets import Place, find_target, measure
 from stretto.launch import mpi
 from stretto.results.runs import Run, Series
-from stretto.support.console import console_for, progress_bar
+from stretto.support.console import progress_bar
 from stretto.support.estimates import Estimate, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
+from stretto.support.tables import print_rows
 from stretto.support.units import format_bytes, format_seconds, parse_sizes
 
 # The library's name of an algorithm, and Stretto's spec for the same.
@@ -107,7 +106,8 @@ def main() -> None:
     options = parse_options()
     pairs = PAIRS[mpi.find_flavor(options.mpi).abi][options.collective]
     found = run(options, pairs)
-    table = Table("size", "algorithm", "MPI library", "Stretto", "ratio (95 %)")
+    titles = ["size", "algorithm", "MPI library", "Stretto", "ratio (95 %)"]
+    rows: list[list[str]] = []
     content: list[dict[str, Any]] = []
     ratios: dict[str, list[float]] = {ours: [] for _, ours in pairs}
     for size in options.sizes:
@@ -116,13 +116,15 @@ def main() -> None:
             ratio = speedup(library.seconds, engine.seconds)
             ratios[ours].append(ratio.median)
             content.append(as_json(options, ours, size, ratio))
-            table.add_row(
-                format_bytes(size),
-                ours,
-                *(format_seconds(statistics.median(one.seconds)) for one in (library, engine)),
-                f"{ratio.median:.2f} ({ratio.low:.2f}-{ratio.high:.2f})",
+            rows.append(
+                [
+                    format_bytes(size),
+                    ours,
+                    *(format_seconds(statistics.median(one.seconds)) for one in (library, engine)),
+                    f"{ratio.median:.2f} ({ratio.low:.2f}-{ratio.high:.2f})",
+                ]
             )
-    console_for(table).print(table)
+    print_rows(titles, rows)
     print(f"{found.library}, {found.ranks} ranks on {found.nodes} node(s), in place: {options.in_place}")
     for name, values in ratios.items():
         print(f"{name}: median of sizes {statistics.median(values):.2f}, least {min(values):.2f}")

@@ -22,15 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from rich.table import Table
 
 import stretto.torch  # noqa: F401  registers the backend
 import torch
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.support.console import console_for
 from stretto.support.estimates import Estimate, estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
+from stretto.support.tables import print_rows
 from stretto.support.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
 
 BACKENDS = ("stretto", "gloo")
@@ -122,14 +121,15 @@ def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
 
 def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bounds: dict[str, LinkBound]) -> None:
     """Print a table, and a line with the cost of a call that sends nothing."""
-    table = Table(
+    titles = [
         "collective",
         "type",
         "size",
         *(f"{name}, ms (95 %)" for name in BACKENDS),
         "speedup (95 %)",
         "of the bound",
-    )
+    ]
+    rows: list[list[str]] = []
     for one in series:
         medians = {name: estimate_median(one["seconds"][name]) for name in BACKENDS}
         bound = bounds.get(one["collective"])
@@ -137,10 +137,10 @@ def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bounds: di
         part = f"{one['bytes'] / medians['stretto'].median / limit:.0%}" if limit else ""
         ratio = speedup(one["seconds"]["gloo"], one["seconds"]["stretto"])
         times = [with_interval(medians[name], 1e3) for name in BACKENDS]
-        table.add_row(
-            one["collective"], one["type"], format_bytes(one["bytes"]), *times, with_interval(ratio), part
+        rows.append(
+            [one["collective"], one["type"], format_bytes(one["bytes"]), *times, with_interval(ratio), part]
         )
-    console_for(table).print(table)
+    print_rows(titles, rows)
     costs = ", ".join(f"{name} {format_seconds(estimate_median(alone[name]).median)}" for name in BACKENDS)
     print(f"A call in a group of one rank: {costs}")
 

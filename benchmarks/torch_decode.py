@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from rich.table import Table
 from torch_backends import BACKENDS, groups_of, seconds_of_slowest, with_interval
 
 import torch
-from stretto.support.console import console_for
 from stretto.support.estimates import estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
+from stretto.support.tables import print_rows
 
 LAYERS, WIDTH, WORDS = 48, 5120, 32_000
 
@@ -58,12 +57,13 @@ def measure(groups: dict[str, Any], batch: int, tokens: int) -> dict[str, list[f
 
 def show(series: dict[int, dict[str, list[float]]]) -> None:
     """Print a row for each batch: milliseconds for a token of each sequence, and their ratio."""
-    table = Table("batch", *(f"{name}, ms (95 %)" for name in BACKENDS), "gloo / stretto (95 %)")
+    titles = ["batch", *(f"{name}, ms (95 %)" for name in BACKENDS), "gloo / stretto (95 %)"]
+    rows: list[list[str]] = []
     for batch, times in series.items():
         ratio = speedup(times["gloo"], times["stretto"])
         figures = (with_interval(estimate_median(times[name]), 1e3) for name in BACKENDS)
-        table.add_row(str(batch), *figures, with_interval(ratio))
-    console_for(table).print(table)
+        rows.append([str(batch), *figures, with_interval(ratio)])
+    print_rows(titles, rows)
 
 
 def main() -> None:

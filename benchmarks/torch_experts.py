@@ -22,16 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from rich.table import Table
 from torch_backends import seconds_of_slowest, with_interval
 
 import stretto.torch  # noqa: F401  registers the backend
 import torch
 from stretto.support import paths
-from stretto.support.console import console_for
 from stretto.support.estimates import estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
+from stretto.support.tables import print_rows
 from stretto.support.units import format_bytes, parse_rate, parse_sizes, three_digits
 
 WAYS = ("auto", "native")
@@ -148,13 +147,14 @@ def most_tokens(width: int, ppn: list[int], rate: float) -> float:
 
 def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float | None) -> None:
     """Print tokens a second and the ratio of the steps, and what bounds them."""
-    table = Table(
+    titles = [
         "a rank's bytes",
         *(f"{way}, 1000 tokens/s (95 %)" for way in WAYS),
         "speedup (95 %)",
         "in exchanges",
         "of the bound",
-    )
+    ]
+    rows: list[list[str]] = []
     for one in series:
         tokens = one["bytes"] // (4 * width) // sum(ppn) * sum(ppn) * sum(ppn)
         rates = {
@@ -166,14 +166,16 @@ def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float |
             / estimate_median(one["seconds"][way]["step"]).median
             for way in WAYS
         ]
-        table.add_row(
-            format_bytes(one["bytes"]),
-            *(with_interval(rates[way], 1e-3) for way in WAYS),
-            with_interval(speedup(one["seconds"]["native"]["step"], one["seconds"]["auto"]["step"])),
-            ", ".join(f"{part:.0%}" for part in exchanging),
-            f"{rates['auto'].median / most_tokens(width, ppn, rate):.0%}" if rate else "",
+        rows.append(
+            [
+                format_bytes(one["bytes"]),
+                *(with_interval(rates[way], 1e-3) for way in WAYS),
+                with_interval(speedup(one["seconds"]["native"]["step"], one["seconds"]["auto"]["step"])),
+                ", ".join(f"{part:.0%}" for part in exchanging),
+                f"{rates['auto'].median / most_tokens(width, ppn, rate):.0%}" if rate else "",
+            ]
         )
-    console_for(table).print(table)
+    print_rows(titles, rows)
     if rate and len(ppn) > 1:
         most = three_digits(most_tokens(width, ppn, rate))
         print(f"The links allow {most} tokens/s if the experts take no time and a step overlaps nothing")

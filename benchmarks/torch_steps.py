@@ -24,16 +24,15 @@ from typing import Any
 
 import torch.distributed as dist
 import torch_gpt2
-from rich.table import Table
 from torch.nn.parallel import DistributedDataParallel
 from torch_backends import groups_of, seconds_of_slowest, with_interval
 
 import torch
 from stretto.spec.architectures import ARCHITECTURES
-from stretto.support.console import console_for
 from stretto.support.estimates import estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
+from stretto.support.tables import print_rows
 from stretto.workers import torch_network
 from stretto.workers.images import find_source
 
@@ -112,13 +111,14 @@ def show(times: dict[str, dict[str, list[float]]]) -> None:
 
     What a step takes longer than one without messages is communication that no computation hides.
     """
-    table = Table("backend", "step, ms (95 %)", "processor time of a rank, ms (95 %)", "communication")
+    titles = ["backend", "step, ms (95 %)", "processor time of a rank, ms (95 %)", "communication"]
+    rows: list[list[str]] = []
     alone = estimate_median(times[ALONE]["step"]).median
     for name in times:
         step, processor = (estimate_median(times[name][kind]) for kind in ("step", "processor"))
         part = f"{1 - alone / step.median:.0%}" if name != ALONE else ""
-        table.add_row(name, with_interval(step, 1e3), with_interval(processor, 1e3), part)
-    console_for(table).print(table)
+        rows.append([name, with_interval(step, 1e3), with_interval(processor, 1e3), part])
+    print_rows(titles, rows)
     ratio = speedup(times["gloo"]["step"], times["stretto"]["step"])
     print(f"gloo's step is {with_interval(ratio)} times as long as stretto's")
 

@@ -30,12 +30,12 @@ inline std::size_t edit_distance(std::string_view wrong, std::string_view right)
 }
 
 /// Returns the end of a message about a name that is not known: `; did you mean NAME?` if exactly one known
-/// name is near (at most a third of the letters differ, or it begins so), else `; there are` and all known
+/// name is near (at most a quarter of the letters differ, or it begins so), else `; there are` and all known
 /// names.
 template <typename Names>
 std::string known_names_text(std::string_view wrong, const Names& known) {
   constexpr std::size_t least_prefix = 3;
-  std::size_t least = std::max<std::size_t>(1, wrong.size() / 3);
+  std::size_t least = std::max<std::size_t>(1, wrong.size() / 4);
   std::vector<std::string_view> nearest;
   std::vector<std::string_view> begin_so;
   std::string all;

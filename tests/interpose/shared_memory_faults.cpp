@@ -22,11 +22,14 @@
 
 namespace {
 
+/// The page of `stretto top` stays mapped, and its file open.
+bool is_live_page(const std::string& name) { return name.find("memfd:stretto-live") != std::string::npos; }
+
 int mapped_regions() {
   std::ifstream maps("/proc/self/maps");
   int found = 0;
   for (std::string line; std::getline(maps, line);) {
-    if (line.find("/memfd:stretto") != std::string::npos) ++found;
+    if (line.find("/memfd:stretto") != std::string::npos && !is_live_page(line)) ++found;
   }
   return found;
 }
@@ -37,7 +40,8 @@ int open_files() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
     const std::string name = std::filesystem::read_symlink(entry.path(), gone);
-    if (name.find("memfd:stretto") != std::string::npos || name.find("[pidfd]") != std::string::npos) ++found;
+    const bool is_ours = name.find("memfd:stretto") != std::string::npos && !is_live_page(name);
+    if (is_ours || name.find("[pidfd]") != std::string::npos) ++found;
   }
   return found;
 }

@@ -686,8 +686,14 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
         (["--specs", "native", "--sizes", "8", "--collective", "sum"], "expected one of allreduce, bcast"),
         (["--specs", "native", "--sizes", "8", "--root", "1"], "--root 1: allreduce has no root"),
         (["--specs", "native", "--sizes", "8", "--collective", "reduce", "--root", "2"], "from 0 to 1"),
-        (["--specs", "native", "--sizes", "8", "--collective", "bcast", "--in-place", "yes"], "no form in"),
-        (["--specs", "native", "--sizes", "8", "--collective", "barrier", "--in-place", "yes"], "no form in"),
+        (
+            ["--specs", "native", "--sizes", "8", "--collective", "bcast", "--in-place", "yes"],
+            "no in-place form",
+        ),
+        (
+            ["--specs", "native", "--sizes", "8", "--collective", "barrier", "--in-place", "yes"],
+            "no in-place form",
+        ),
         (["--specs", "native", "--sizes", "8", "--skew", "0.5"], "--skew: allreduce has no length for each"),
         (["--specs", "native", "--sizes", "8", "--skew", "1.5"], "--skew 1.5: expected a number from 0 to 1"),
         (

@@ -103,7 +103,8 @@ def test_disabled(mpi: Runner, tmp_path: Path) -> None:
 
 
 BAD = [
-    ("rnig", ["native", "ring", "rabenseifner"]),
+    ("rnig", ["did you mean ring?"]),
+    ("tree", ["native", "ring", "rabenseifner"]),
     ("ring:segments=0", ["segments", "1"]),
     ("ring:segments=2:segment_bytes=4", ["segments", "segment_bytes"]),
     ("ring:colour=red", ["colour", "segments", "segment_bytes", "window"]),

@@ -218,7 +218,7 @@ def test_a_spec_that_cannot_be_followed_is_refused(spec: str, reason: str) -> No
 def test_two_specs_of_one_collective_are_refused() -> None:
     ran = run([STRETTO, "exec", "--spec", "ring", "--spec", "allreduce/swing", "echo", "started"])
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "there is one for allreduce already" in ran.stderr
+    assert "a spec for allreduce is given already" in ran.stderr
 
 
 def test_settings(tmp_path: Path) -> None:
