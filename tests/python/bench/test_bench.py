@@ -694,7 +694,7 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
             ["--specs", "native", "--sizes", "8", "--collective", "barrier", "--in-place", "yes"],
             "no in-place form",
         ),
-        (["--specs", "native", "--sizes", "8", "--skew", "0.5"], "--skew: allreduce has no length for each"),
+        (["--specs", "native", "--sizes", "8", "--skew", "0.5"], "--skew: allreduce does not take a length"),
         (["--specs", "native", "--sizes", "8", "--skew", "1.5"], "--skew 1.5: expected a number from 0 to 1"),
         (
             ["--specs", "native", "--sizes", "8", "--collective", "barrier", "--mockups", "allreduce"],
