@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from stretto.lab.cluster import Lab, check_machine
 from stretto.lab.links import Links
@@ -29,6 +28,7 @@ from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import mpi4py_settings, rank_options
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import INTERRUPTIONS, exit_status_of, signals_as_exceptions
+from stretto.support.tables import print_rows
 
 LAB = "stretto-demo"
 RATE = "200mbit"
@@ -133,16 +133,10 @@ def train(place: Place, results: Path, steps: int) -> Rows:
     yield "accuracy on the test part", f"{native['accuracy']:.2%}", f"{ours['accuracy']:.2%}", ""
 
 
-def summary(rows: Sequence[tuple[str, ...]], install: Install) -> Table:
-    """Return all results in one table."""
+def print_summary(rows: Sequence[tuple[str, ...]], install: Install) -> None:
+    """Print all results in one table."""
     label = f"{install.flavor.label} ({install.launcher.version})"
-    table = Table(title=f"{label}, without and with Stretto", title_justify="left")
-    table.add_column("", no_wrap=True)
-    for title in ("MPI default", "Stretto", "speedup"):
-        table.add_column(title, justify="right")
-    for cells in rows:
-        table.add_row(*cells)
-    return table
+    print_rows([f"{label}, without and with Stretto", "MPI default", "Stretto", "speedup"], rows)
 
 
 def on_lab(install: Install, results: Path, steps: int | None) -> Rows:
@@ -182,8 +176,8 @@ def demo(install: Install, results: Path, steps: int | None) -> None:
         run = on_this_machine
     # Closing the generator takes the lab down at once, whatever ended the demo.
     with contextlib.closing(run(install, results, steps)) as rows:
-        table = summary(list(rows), install)
-    console.print(table)
+        found = list(rows)
+    print_summary(found, install)
 
 
 def main() -> int:

@@ -24,9 +24,11 @@ from stretto.support.units import (
 )
 
 
-def _time(estimate: Estimate) -> str:
-    factor, unit = seconds_unit(estimate.median)
-    return f"{three_digits(estimate.median / factor)} {unit}"
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    factor, unit = seconds_unit(seconds)
+    return f"{three_digits(seconds / factor)} {unit}"
 
 
 def _interval(estimate: Estimate) -> str:
@@ -81,21 +83,17 @@ def _speed_columns(rows: Sequence[Row]) -> list[Column[Row]]:
             _OF_BOUND,
         ]
     return [
-        Column("time", lambda row: _time(row.seconds)),
+        Column("time", lambda row: _time(row.seconds.median)),
         Column("95 %", lambda row: _interval(row.seconds), detail=3),
-        Column("min", lambda row: _seconds(row.extremes.min), detail=6),
-        Column("p99", lambda row: _seconds(row.extremes.p99), detail=5),
-        Column("max", lambda row: _seconds(row.extremes.max), detail=6),
+        Column("min", lambda row: _time(row.extremes.min), detail=6),
+        Column("p99", lambda row: _time(row.extremes.p99), detail=5),
+        Column("max", lambda row: _time(row.extremes.max), detail=6),
         _BANDWIDTH,
         Column("bus MB/s", lambda row: _megabytes(row.bus_bandwidth), detail=4),
         Column("speedup (95 %)", lambda row: row.speedup.text() if _is_compared(row) else ""),
         _OF_BOUND,
         Column("wrong", lambda row: str(row.series.wrong), detail=2),
     ]
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else format_seconds(value)
 
 
 def _megabytes(value: float | None) -> str:

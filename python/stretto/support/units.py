@@ -149,7 +149,8 @@ def format_range(low: float, high: float, unit: float = 1.0) -> str:
 
 def format_percent(part: float, digits: int = 0, *, signed: bool = False) -> str:
     """A part of a whole: `83 %`; a difference has its sign, `+1.5 %`. What rounds to zero is never -0."""
-    return f"{round(100 * part, digits) + 0.0:{'+' if signed else ''}.{digits}f} %"
+    percent = round(100 * part, digits) + 0.0
+    return f"{percent:{'+' if signed and percent else ''}.{digits}f} %"
 
 
 def format_bandwidth(bytes_per_second: float) -> str:
