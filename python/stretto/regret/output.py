@@ -97,6 +97,8 @@ def _slowest(line: _Line) -> str:
 
 def _early(found: Summary, *, second: bool) -> str:
     known = [found.early_regret(calls, second=second) for calls in EARLY]
+    if all(one is None for one in known):
+        return ""
     return ", ".join("-" if one is None else f"{100 * one + 0.0:.0f}" for one in known) + " %"
 
 
