@@ -23,7 +23,9 @@
 namespace {
 
 /// The page of `stretto top` stays mapped, and its file open.
-bool is_live_page(const std::string& name) { return name.find("memfd:stretto-live") != std::string::npos; }
+bool is_live_page(const std::string& name) {
+  return name.find("memfd:stretto-live") != std::string::npos;
+}
 
 int mapped_regions() {
   std::ifstream maps("/proc/self/maps");
