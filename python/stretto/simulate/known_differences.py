@@ -101,10 +101,6 @@ def _nine_ranks(case: Case, size: int) -> bool:
     return case.nodes == 9 and size == _64K
 
 
-def _seven_ranks(case: Case, size: int) -> bool:
-    return case.nodes == 7 and size == _1M
-
-
 def _short_blocks(case: Case, size: int) -> bool:
     return size >= _64K and size < _64K * case.nodes
 
@@ -135,7 +131,15 @@ KNOWN = (
     Known("allreduce", "rabenseifner", *_LATE),
     Known("allreduce", "rabenseifner:segments=4", *_LATE),
     Known("allreduce", "swing", *_LATE),
-    Known("allreduce", "circulant:segments=4", "1 MiB, 7 ranks", _seven_ranks, _SENT_AHEAD, (7, 1, _1M)),
+    Known("allreduce", "circulant:segments=4", "1 MiB", _bytes(_1M, _1M), _SENT_AHEAD, (9, 1, _1M)),
+    Known(
+        "allreduce",
+        "pre_reduced_ring:late=0",
+        "16 MiB, from 16 ranks on",
+        _bytes(_16M, _16M, 16),
+        _SENT_AHEAD,
+        (16, 1, _16M),
+    ),
     Known("reduce_scatter", "recursive_halving", *_LATE),
     Known("bcast", "binomial:segments=4", *_SHORT_SEGMENTS),
     Known("bcast", "chain:segments=4", *_SHORT_SEGMENTS),
