@@ -121,7 +121,7 @@ def main() -> None:
                     format_bytes(size),
                     ours,
                     *(format_seconds(statistics.median(one.seconds)) for one in (library, engine)),
-                    f"{ratio.median:.2f} ({ratio.low:.2f}-{ratio.high:.2f})",
+                    ratio.text(),
                 ]
             )
     print_rows(titles, rows)

@@ -30,7 +30,7 @@ from stretto.support.estimates import Estimate, estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
 from stretto.support.tables import print_rows
-from stretto.support.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
+from stretto.support.units import format_bytes, format_seconds, parse_rate, parse_sizes
 
 BACKENDS = ("stretto", "gloo")
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -113,10 +113,7 @@ def groups_of(ranks: list[int]) -> dict[str, Any]:
 
 def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
     """Return a median and its interval as text."""
-    median, low, high = (
-        three_digits(value * factor) for value in (estimate.median, estimate.low, estimate.high)
-    )
-    return f"{median} ({low}-{high})"
+    return estimate.text(1 / factor)
 
 
 def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bounds: dict[str, LinkBound]) -> None:

@@ -14,7 +14,7 @@ from stretto.support.estimates import Estimate, estimate_median
 from stretto.support.extras import require
 from stretto.support.json_files import read_json
 from stretto.support.tables import Column, ResultTable
-from stretto.support.units import format_bytes, format_place, seconds_unit, three_digits
+from stretto.support.units import format_bytes, format_place, three_digits
 
 
 class SlowerError(StrettoError):
@@ -95,8 +95,8 @@ def print_changes(changes: Sequence[Change], tolerance: float) -> None:
             Column("size", lambda one: format_bytes(one.series.bytes), is_key=True),
             Column("in place", lambda one: "yes" if one.series.in_place else "no", left=True),
             Column("spec", lambda one: one.series.label, left=True, is_key=True),
-            Column("before (95 %)", lambda one: _time(one.before)),
-            Column("now (95 %)", lambda one: _time(one.now)),
+            Column("before (95 %)", lambda one: one.before.seconds_text()),
+            Column("now (95 %)", lambda one: one.now.seconds_text()),
             Column("now / before", lambda one: f"{one.ratio:.2f}"),
             Column("", lambda one: "slower" if one.is_slower(tolerance) else "", left=True, is_key=True),
         ],
@@ -105,11 +105,6 @@ def print_changes(changes: Sequence[Change], tolerance: float) -> None:
         style=lambda one: "bold red" if one.is_slower(tolerance) else "",
     ).print()
     print_lines([f"slower: by more than {100 * tolerance:g} %, and the intervals do not overlap"])
-
-
-def _time(estimate: Estimate) -> str:
-    factor, unit = seconds_unit(estimate.median)
-    return f"{estimate.text(factor)} {unit}"
 
 
 def complain_of_slower(changes: Sequence[Change], tolerance: float) -> None:

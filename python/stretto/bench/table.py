@@ -20,15 +20,13 @@ from stretto.support.units import (
     format_rate,
     format_seconds,
     seconds_unit,
+    short_seconds,
     three_digits,
 )
 
 
 def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    factor, unit = seconds_unit(seconds)
-    return f"{three_digits(seconds / factor)} {unit}"
+    return "" if seconds is None else short_seconds(seconds)
 
 
 def _interval(estimate: Estimate) -> str:
@@ -61,14 +59,10 @@ def _overlap_columns() -> list[Column[Row]]:
     def of(cell: Callable[[Overlap], str]) -> Callable[[Row], str]:
         return lambda row: cell(row.overlap) if row.overlap else ""
 
-    def both(estimate: Estimate) -> str:
-        factor, unit = seconds_unit(estimate.median)
-        return f"{estimate.text(factor)} {unit}"
-
     return [
-        Column("t_pure (95 %)", lambda row: both(row.seconds)),
-        Column("t_CPU (95 %)", of(lambda overlap: both(overlap.computation))),
-        Column("t_ovrl (95 %)", of(lambda overlap: both(overlap.overlapped))),
+        Column("t_pure (95 %)", lambda row: row.seconds.seconds_text()),
+        Column("t_CPU (95 %)", of(lambda overlap: overlap.computation.seconds_text())),
+        Column("t_ovrl (95 %)", of(lambda overlap: overlap.overlapped.seconds_text())),
         Column("hidden (95 %)", of(lambda overlap: f"{overlap.hidden.text(0.01)} %")),
     ]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stretto.support.units import format_range, three_digits
+from stretto.support.units import format_range, seconds_unit, three_digits
 
 CONFIDENCE = 0.95
 
@@ -32,6 +32,11 @@ class Estimate:
         """The median with its interval, `1.95 (1.90-2.01)`; alone if they look alike."""
         median, interval = three_digits(self.median / unit), format_range(self.low, self.high, unit)
         return median if interval == median else f"{median} ({interval})"
+
+    def seconds_text(self) -> str:
+        """The same for seconds, in the unit that suits the median: `1.95 (1.90-2.01) ms`."""
+        factor, unit = seconds_unit(self.median)
+        return f"{self.text(factor)} {unit}"
 
     def to_json(self) -> dict[str, float]:
         """The estimate as JSON."""

@@ -141,6 +141,12 @@ def three_digits(number: float) -> str:
     return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
 
 
+def short_seconds(seconds: float) -> str:
+    """A time with three digits, as tables of measurements have it: `1.00 ms`, `250 µs`."""
+    factor, unit = seconds_unit(seconds)
+    return f"{three_digits(seconds / factor)} {unit}"
+
+
 def format_range(low: float, high: float, unit: float = 1.0) -> str:
     """A range with three digits: `1.90-2.01`, or `1.90` if both ends have the same."""
     texts = [three_digits(value / unit) for value in (low, high)]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from stretto.support.console import print_lines
 from stretto.support.tables import Column, ResultTable
-from stretto.support.units import format_bytes, format_count, format_percent, seconds_unit, three_digits
+from stretto.support.units import format_bytes, format_count, format_percent, short_seconds
 from stretto.trace.analysis import BLOCKING, Call, Collective, Late, Totals
 from stretto.trace.files import TraceFolder
 from stretto.trace.summary import Summary
@@ -38,8 +38,7 @@ def time_text(microseconds: float) -> str:
     """Returns a time in a suitable unit, with three digits."""
     if microseconds <= 0:
         return "0"
-    factor, unit = seconds_unit(microseconds * 1e-6)
-    return f"{three_digits(microseconds * 1e-6 / factor)} {unit}"
+    return short_seconds(microseconds * 1e-6)
 
 
 def call_text(call: Call) -> str:

@@ -22,8 +22,7 @@ from stretto.support.units import (
     format_percent,
     format_place,
     format_seconds,
-    seconds_unit,
-    three_digits,
+    short_seconds,
 )
 from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
@@ -161,20 +160,15 @@ def _choice_table(
     return ResultTable(
         [
             Column("size", lambda one: format_bytes(one.size), is_key=True),
-            Column(baseline, lambda one: _time(one.native.median)),
+            Column(baseline, lambda one: short_seconds(one.native.median)),
             Column("choice", lambda one: default if one.spec == NATIVE else one.spec, left=True, is_key=True),
-            Column("time", unless_native(lambda one: _time(one.seconds.median))),
+            Column("time", unless_native(lambda one: short_seconds(one.seconds.median))),
             Column("gain (95 %)", unless_native(lambda one: one.gain.text())),
             Column("of bound", share, detail=1),
         ],
         choices,
         title=kind.name,
     )
-
-
-def _time(seconds: float) -> str:
-    factor, unit = seconds_unit(seconds)
-    return f"{three_digits(seconds / factor)} {unit}"
 
 
 def _where(tuning: Tuning) -> str:
