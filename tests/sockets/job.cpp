@@ -403,8 +403,7 @@ void exiting(int rank, int ranks, const fs::path& folder) {
   CHECK(CALL(stretto_failure)() == nullptr, CALL(stretto_failure)());
   if (ranks == 1) return;
   const std::string error = failure_of(sum(group, data), 20);
-  CHECK(error.find("has left the job") != std::string::npos ||
-            error.find("has ended") != std::string::npos,
+  CHECK(error.find("has left the job") != std::string::npos || error.find("has ended") != std::string::npos,
         error);
 }
 
