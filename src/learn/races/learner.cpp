@@ -159,14 +159,7 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
     const Trial::Verdict verdict = duel_->trial.agree(agreed.subspan(own_figures));
     if (duel_->checks_network) return end_check();
     const double of_defender = duel_->trial.time_of(Side::defender);
-    if (watch_.is_surprised_by(of_defender, duel_->bytes)) {
-      next_watch_ = calls_ + Watch::window;
-      return postpone_duel(Watch::window);
-    }
-    if (wants_check(of_defender)) {
-      postpone_duel(1);
-      return begin_check();
-    }
+    if (is_surprised_by(of_defender, duel_->bytes)) return postpone_duel();
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
     // A challenger that seems as fast costs nothing.
     const bool is_too_dear =
@@ -209,26 +202,35 @@ void Learner::end_duel(bool challenger_won) {
   begin_watch();
 }
 
-/// Lets the rematch or the challenger wait until it is clear whether the network has changed.
-void Learner::postpone_duel(std::uint64_t calls) {
+/// Looks at calls in a row first. The duel begins anew when they show that the network is as before.
+void Learner::postpone_duel() {
+  must_look_ = true;
+  next_watch_ = calls_ + Watch::window;
   if (!duel_->is_rematch) {
     challengers_.insert(challengers_.begin(), duel_->challenger);
-    challenge_at_ = calls_ + calls;
+    challenge_at_ = next_watch_;
   }
   duel_.reset();
 }
 
-/// Whether a call by the incumbent that took `seconds` after its last duel shows that the duel must be
-/// checked.
-bool Learner::wants_check(double seconds) const {
-  return probation_ && !probation_->was_checked && is_unlike_duel(incumbent_, seconds);
+/// Whether a call of the incumbent took another time than it should. That may be a single late call, so it
+/// only brings the next look forward, and only once before that.
+bool Learner::is_surprised_by(double seconds, std::size_t bytes) {
+  if (watch_.is_surprised_by(seconds, bytes)) return true;
+  if (!probation_ || probation_->was_surprised || !is_unlike_duel(incumbent_, seconds)) return false;
+  probation_->was_surprised = true;
+  return true;
 }
 
-void Learner::begin_check() {
+/// Checks the last duel if calls by the incumbent, which took `seconds`, show that it must be. Returns whether
+/// it does so.
+bool Learner::begin_check(double seconds) {
+  if (probation_->was_checked || !is_unlike_duel(incumbent_, seconds)) return false;
   probation_->was_checked = true;
   challenge(probation_->loser, Side::defender, true);
   duel_->bytes = probation_->bytes;
   duel_->checks_network = true;
+  return true;
 }
 
 /// The network has changed only if both sides take another time. If only one does, the other's calls may be
@@ -315,7 +317,7 @@ bool Learner::is_unlike_duel(std::size_t arm, double seconds) const {
 void Learner::look_at_winner(const Recent& recent) {
   if (!(watch_.expected(probation_->bytes) > 0)) return;  // calls of that size are still to come
   count_won();
-  if (wants_check(recent.usual)) return begin_check();
+  if (begin_check(recent.usual)) return;
   const Probation last = *std::exchange(probation_, {});
   const std::size_t known = best_in_a_row(last.bytes);
   const bool is_known_slower = known != incumbent_ && arms_[known].in_a_row < worth_a_change * recent.usual;
@@ -408,7 +410,7 @@ void Learner::count_won() {
 }
 
 void Learner::begin_due_duel() {
-  if (is_loser_called()) return;  // one thing after the other
+  if (is_loser_called() || must_look_) return;  // one thing after the other
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
   // If the network seems to have changed, that is found out first. Where a look costs next to nothing, one
   // that is due comes first, too: a change shows in the time of calls in a row.
@@ -469,6 +471,7 @@ std::uint64_t Learner::calls_between_watches() const {
 
 /// Looks at `recent`: the calls of the slowest rank.
 void Learner::watch(const Recent& recent) {
+  must_look_ = false;
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
     case Watch::Finding::as_usual:

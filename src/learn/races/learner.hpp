@@ -151,6 +151,7 @@ class Learner {
     std::size_t bytes;            // of these calls
     double of_winner = 0;         // of a call in a row; more than 0: the loser now makes calls in a row
     bool has_shown_once = false;  // the loser has shown once that it is faster
+    bool was_surprised = false;   // a turn of another duel has brought the look at calls in a row forward
     bool was_checked = false;     // whether the network is as in the duel
   };
 
@@ -181,9 +182,9 @@ class Learner {
   [[nodiscard]] double lost_by_native() const;
   [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
   void end_duel(bool challenger_won);
-  void postpone_duel(std::uint64_t calls);
-  [[nodiscard]] bool wants_check(double seconds) const;
-  void begin_check();
+  void postpone_duel();
+  bool is_surprised_by(double seconds, std::size_t bytes);
+  bool begin_check(double seconds);
   void end_check();
   void conclude(std::size_t winner, std::size_t loser, double seconds, double ratio, std::size_t bytes);
   [[nodiscard]] bool is_for_late(std::size_t arm) const { return for_late_ && arm == for_late_->arm; }
@@ -230,6 +231,7 @@ class Learner {
   std::uint64_t won_until_ = 0;  // what was won is counted up to this number of calls
   Watch watch_;
   std::uint64_t next_watch_ = least_watch;  // number of the call
+  bool must_look_ = false;                  // before another duel
 
   /// A spec for a late rank, and the spec that was in force before.
   struct ForLate {
