@@ -10,6 +10,9 @@ if setarch "$(uname -m)" -R true 2>/dev/null; then
     fixed_layout=(setarch "$(uname -m)" -R)
 fi
 
+# Most tests wait: for ranks that start, for links, for time to pass. So more of them run at once than there are cores.
+at_once=$((jobs * 5 / 2))
+
 # build PRESET
 build() {
     cmake --preset "$1" >/dev/null
@@ -17,7 +20,7 @@ build() {
 }
 
 # run_ctest PRESET: a test preset.
-run_ctest() { "${fixed_layout[@]}" ctest --preset "$1" -j "$jobs" --progress; }
+run_ctest() { "${fixed_layout[@]}" ctest --preset "$1" -j "$at_once" --progress; }
 
 # build_and_test PRESET [TEST_PRESET]
 build_and_test() {
@@ -27,7 +30,8 @@ build_and_test() {
 
 # run_pytest MARKERS: whole files at a time, whose tests share programs, labs and browsers.
 run_pytest() {
-    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1" --numprocesses auto --maxprocesses 4 --dist loadfile
+    local processes=$((at_once < 8 ? at_once : 8))
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1" --numprocesses "$processes" --dist loadfile
 }
 
 # run_pytest_alone MARKERS: nothing beside them.

@@ -18,6 +18,7 @@ from stretto.lab.cluster import check_machine
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import TOOL_VARIABLES, mpi4py_settings
+from stretto.spec.native import FAMILIES
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.extras import missing_tools
@@ -348,7 +349,7 @@ def check_tables() -> Iterator[Finding]:
         from stretto import _core  # noqa: PLC0415  its absence is another finding
     except ImportError:
         return
-    for family in ("openmpi", "mpich", "intelmpi"):
+    for family in FAMILIES:
         path = _core.default_table_path(family)
         if path and Path(path).exists():
             found, wrong = _read_table(Path(path))

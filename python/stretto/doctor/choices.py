@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from stretto.doctor.checks import Finding, Verdict
 from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
 from stretto.spec.collectives import COLLECTIVES
+from stretto.spec.native import FAMILIES
 from stretto.support.errors import StrettoError
 
 if TYPE_CHECKING:
     from stretto.model.fabric_file import FabricFile
-
-FAMILIES = ("openmpi", "mpich", "intelmpi")
 
 
 def list_choices(environment: Mapping[str, str]) -> Iterator[Finding]:

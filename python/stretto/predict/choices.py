@@ -49,6 +49,19 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class JobTable:
+    """The tuning table that a job finds."""
+
+    path: str
+    """Empty if there is none."""
+    text: str = ""
+    content: _core.Table | None = None
+
+
+NO_TABLE = JobTable("")
+
+
+@dataclass(frozen=True, slots=True)
 class Tuned:
     """The tuning table's entry for a call."""
 
@@ -60,24 +73,30 @@ class Tuned:
     reason: str
 
 
-def look_up(call: Call, table: Path | None, family: str) -> Tuned:
-    """Look a call up in a table: in `table`, or in the one that jobs of an MPI family find."""
-    topology = parse_topology(call.topology)
+def read_job_table(table: Path | None, family: str) -> JobTable:
+    """Read `table`, or the table that jobs of an MPI family find."""
     file = _core.read_table_file(str(table) if table else os.environ.get("STRETTO_TABLE", ""), family)
-    path = file.path
     if file.error:
-        raise StrettoError(f"{path}: {file.error}")
-    if not path:
-        return Tuned("", None, None, "no table")
+        raise StrettoError(f"{file.path}: {file.error}")
+    if not file.path:
+        return NO_TABLE
     try:
-        content = _core.read_table(file.text)
+        return JobTable(file.path, file.text, _core.read_table(file.text))
     except ValueError as error:
-        raise StrettoError(f"{path}: {error}") from None
+        raise StrettoError(f"{file.path}: {error}") from None
+
+
+def look_up(call: Call, table: JobTable) -> Tuned:
+    """Look a call up in a table."""
+    path, content = table.path, table.content
+    if content is None:
+        return Tuned("", None, None, "no table")
+    topology = parse_topology(call.topology)
     shape = content.find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
     row = shape.find(call.collective, call.bytes) if shape else None
     if not shape or not row:
         return Tuned(path, content, None, f"{path} does not cover this call")
-    how = "predicted" if shape.modelled else _how_measured(file.text, shape, call.collective)
+    how = "predicted" if shape.modelled else _how_measured(table.text, shape, call.collective)
     gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
     exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
     nearest = "" if exact else ", the nearest to this one"

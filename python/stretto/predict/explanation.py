@@ -12,7 +12,7 @@ from typing import Any
 from stretto import _core
 from stretto.model.fabric_file import LATEST, FabricFile, fabric_paths
 from stretto.model.walker import Call, Model, candidates, link_seconds, machine_names
-from stretto.predict.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up
+from stretto.predict.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up, read_job_table
 from stretto.predict.measured import Measured
 from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE, SOCKETS, library_name
@@ -163,7 +163,7 @@ def explain_call(
     shares_memory = _shares_memory()
     if not shares_memory:
         model = Model(model.machine.without_shared_memory())
-    tuned = look_up(call, table, family)
+    tuned = look_up(call, read_job_table(table, family))
     claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
     has_library = family != SOCKETS
     in_force = find_in_force(call, tuned, claims, has_library=has_library)

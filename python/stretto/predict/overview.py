@@ -10,10 +10,10 @@ from pathlib import Path
 
 from stretto.model.fabric_file import FabricFile
 from stretto.model.walker import Call
-from stretto.predict.choices import Source, find_claims, look_up
+from stretto.predict.choices import JobTable, Source, find_claims, look_up, read_job_table
 from stretto.predict.explanation import find_in_force
 from stretto.spec.collectives import COLLECTIVES
-from stretto.spec.native import NATIVE, SOCKETS
+from stretto.spec.native import FAMILIES, NATIVE, SOCKETS
 from stretto.spec.topologies import parse_topology
 from stretto.support.console import print_lines
 from stretto.support.json_files import document_text
@@ -23,12 +23,6 @@ from stretto.support.units import format_bytes, format_place
 FORMAT = "stretto-overview"
 _LARGEST = 30
 """The largest size is 2 to this power: 1 GiB."""
-_FAMILIES = {
-    "openmpi": "jobs of Open MPI",
-    "mpich": "jobs of MPICH",
-    "intelmpi": "jobs of Intel MPI",
-    SOCKETS: "jobs without MPI",
-}
 _SOURCES: Mapping[Source, str] = {
     "forced": "a variable",
     "table": "the tuning table",
@@ -76,18 +70,19 @@ def look_over(
     collectives: Sequence[str], topology: str, table: Path | None, family: str, fabric: FabricFile | None
 ) -> Overview:
     """Find the spec of each size of some collectives, as a job in this environment would choose it."""
-    spans = [span for name in collectives for span in _spans(name, topology, table, family, fabric)]
+    found = read_job_table(table, family)
+    spans = [span for name in collectives for span in _spans(name, topology, found, family, fabric)]
     return Overview(topology, family, fabric, spans)
 
 
 def _spans(
-    collective: str, topology: str, table: Path | None, family: str, fabric: FabricFile | None
+    collective: str, topology: str, table: JobTable, family: str, fabric: FabricFile | None
 ) -> Iterator[Span]:
     sizes = [1 << power for power in range(_LARGEST + 1)] if COLLECTIVES[collective].has_message else [0]
     begin, latest = 0, None
     for size in sizes:
         call = Call(collective, size, topology)
-        tuned = look_up(call, table, family)
+        tuned = look_up(call, table)
         claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
         in_force = find_in_force(call, tuned, claims, has_library=family != SOCKETS)
         found = (in_force.spec, in_force.source, any(one.is_compared for one in claims))
@@ -117,7 +112,7 @@ def print_overview(overview: Overview) -> None:
             Column("chosen by", lambda span: _SOURCES[span.source], left=True, wraps=True),
         ],
         overview.spans,
-        title=f"{_FAMILIES.get(overview.family, overview.family)}, {format_place(where.ranks, where.nodes)}",
+        title=f"jobs {_families(overview.family)}, {format_place(where.ranks, where.nodes)}",
         section=lambda span: span.collective,
     ).print()
     lines = ["native: the MPI default"] if any(span.spec == NATIVE for span in overview.spans) else []
@@ -129,6 +124,10 @@ def print_overview(overview: Overview) -> None:
         lines.append("no job has measured this machine's network yet; the first one with larger calls does")
     lines.append("one call, its candidates and their times: stretto explain COLLECTIVE --bytes SIZE")
     print_lines(lines)
+
+
+def _families(family: str) -> str:
+    return "without MPI" if family == SOCKETS else f"of {FAMILIES.get(family, family)}"
 
 
 def _begins(spans: Sequence[Span], at: int) -> bool:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from stretto.simulate.platforms import Platform
 from stretto.simulate.smpi import Progress, Task, run_tasks
 from stretto.spec.collectives import COLLECTIVES
-from stretto.spec.native import library_name
+from stretto.spec.native import FAMILIES, library_name
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_bytes
 
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich2": "mvapich2", "intelmpi": "impi"}
 """The libraries that `native` can imitate, and their names in SMPI."""
-LABELS = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
+LABELS = {**FAMILIES, "mvapich2": "MVAPICH2"}
 """The names of the libraries that people read."""
 _REAL_BYTES = 1 << 30
 """If all buffers of a job together are at most this large, messages carry data and results are checked."""

@@ -14,6 +14,9 @@ NATIVE = "native"
 SOCKETS = "sockets"
 """The name of jobs without MPI where options and tables name an MPI library. They have no `native`."""
 
+FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
+"""The MPI families by their names in options, and by the names that people read."""
+
 # MPICH's algorithms that need parameters, which control variables do not give; and its algorithms for
 # operations that do not commute, which end the job if the operation commutes.
 _NOT_BY_NAME = re.compile(

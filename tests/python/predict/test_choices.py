@@ -15,7 +15,7 @@ from stretto import _core
 from stretto.cli.main import app
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call, machine_text
-from stretto.predict.choices import Claim, find_claims, look_up
+from stretto.predict.choices import NO_TABLE, Claim, find_claims, look_up, read_job_table
 from stretto.support.errors import StrettoError
 
 MIB = 1 << 20
@@ -92,7 +92,8 @@ def claims_of(
     **more: str,
 ) -> list[Claim]:
     known = read_fabric(fabric_file(folder, [DECISION] if decisions is None else decisions, measured))
-    found = find_claims(call, known, look_up(call, table, "openmpi"), {**(environment or {}), **more})
+    tuned = look_up(call, read_job_table(table, "openmpi"))
+    found = find_claims(call, known, tuned, {**(environment or {}), **more})
     assert sum(one.decides for one in found) == 1
     return found
 
@@ -164,7 +165,7 @@ def test_an_unmeasured_network_leaves_the_rule(tmp_path: Path) -> None:
 def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None:
     known = read_fabric(fabric_file(tmp_path, [], MEASURED, "Stretto sockets 0.1.0"))
     call = Call("allreduce", size, WHERE)
-    found = find_claims(call, known, look_up(call, None, known.family), {"STRETTO_TABLE": "none"})
+    found = find_claims(call, known, look_up(call, NO_TABLE), {"STRETTO_TABLE": "none"})
     fastest = _core.find_fastest_without_library(
         "allreduce", size, _core.Topology(WHERE), known.machine_for(3)
     )

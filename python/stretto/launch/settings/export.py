@@ -12,9 +12,8 @@ from stretto.launch.settings.library import library_settings
 from stretto.launch.settings.mpich import find_mpich
 from stretto.launch.settings.rules import LibrarySettings
 from stretto.launch.settings.tables import chosen_rules, family_of, measured_rules, read_table
+from stretto.spec.native import FAMILIES
 from stretto.support.errors import StrettoError
-
-FAMILIES = ("openmpi", "mpich", "intelmpi")
 
 
 @dataclass(frozen=True, slots=True)
