@@ -35,7 +35,7 @@ inline constexpr std::string_view rule_text = R"rule(
 message = 16KiB, least_message = 8KiB
 # From this size or this block on, a blocking call between nodes uses an algorithm of Stretto.
 allreduce = 32KiB, allreduce_block = 8KiB, allreduce_pof2 = 64KiB, pof2_block = 64KiB
-bcast = 32KiB, bcast_chain = 64KiB, bcast_of_nodes = 32KiB, reduce = 64KiB
+bcast = 32KiB, bcast_depth = 64KiB, bcast_chain = 64KiB, bcast_of_nodes = 32KiB, reduce = 64KiB
 reduce_scatter_ring = 32KiB, reduce_scatter_halves = 128KiB, reduce_scatter_lanes = 128KiB
 allgather = 512KiB, blocks_of_pair = 128KiB
 # The same for non-blocking and persistent calls.
@@ -121,7 +121,7 @@ allreduce !pof2 bytes>=allreduce block>=allreduce_block -> ring:segment_bytes={m
 # less if it has many segments: as long as the link needs, plus the time until the last rank gets its first
 # segment. Two ranks have one link between them, and any message fills it.
 bcast ppn=1 ranks>5 bytes>=bcast block<bcast_chain -> circulant:segment_bytes={message*rounds}
-bcast ranks>2 bytes>=bcast block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
+bcast ranks>2 bytes>=bcast bytes/depth>=bcast_depth -> chain:segment_bytes={block/16=least_message..message}
 bcast ppn>1 nodes>4 bytes>=bcast_of_nodes -> smp(circulant):segment_bytes={least_message*rounds}
 reduce ppn=1 ranks>2 bytes>=reduce -> circulant:segment_bytes={message*rounds}
 reduce ranks>2 bytes>=reduce block>=2*least_message -> chain:segment_bytes={block/16=least_message..message}
