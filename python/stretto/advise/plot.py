@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stretto.advise.search import Advice
 from stretto.plots.pictures import new_figure, save_figure
-from stretto.plots.style import label_bandwidths, label_sizes
+from stretto.plots.style import label_numbers, label_sizes
 from stretto.simulate.jobs import LABELS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def plot_advice(title: str, advice: Sequence[Advice], file: Path) -> None:
     _draw_throughput(upper, advice, sizes)
     _draw_gains(lower, advice, sizes)
     label_sizes(lower, sizes)
-    label_bandwidths(upper)
+    label_numbers(upper.yaxis)
     figure.legend(
         *upper.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9
     )

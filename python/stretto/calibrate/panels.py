@@ -13,7 +13,7 @@ from stretto.calibrate.fit import Fit
 from stretto.calibrate.limits import Curve, split_trains
 from stretto.calibrate.points import Measured, Points
 from stretto.calibrate.protocols import predict
-from stretto.plots.style import label_seconds
+from stretto.plots.style import label_numbers, label_seconds
 from stretto.support.units import format_bytes, format_percent
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def draw_bandwidths(axes: Axes, measured: Measured, found: Fit) -> None:
     _draw_messages(axes, measured, found, lambda sizes, seconds: sizes / seconds / 1e6)
     axes.set_title("the same as bandwidth", fontsize=10)
     axes.set_ylabel("bytes / time (MB/s)")
-    _plain_numbers(axes)
+    label_numbers(axes.yaxis)
 
 
 def draw_directions(axes: Axes, found: Fit) -> None:
@@ -198,7 +198,7 @@ def draw_limits(axes: Axes, curves: list[tuple[str, Curve]], label: str, unit: f
     ticks = sorted({highest, *(1 << exponent for exponent in range(highest.bit_length()))})
     axes.set_xticks(ticks, [str(one) for one in ticks])
     axes.set_xticks([], minor=True)
-    _plain_numbers(axes)
+    label_numbers(axes.yaxis)
     axes.set_title("several at once; lines are fits", fontsize=10)
     axes.set_xlabel("pairs of ranks, or of nodes, at once")
     axes.set_ylabel(label)
@@ -226,7 +226,7 @@ def draw_reduction(axes: Axes, measured: Measured, found: Fit) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _label_sizes(axes)
-    _plain_numbers(axes)
+    label_numbers(axes.yaxis)
     axes.set_title("reduction: FP32 sum", fontsize=10)
     axes.set_xlabel("vector (bytes)")
     axes.set_ylabel("bytes of an operand / time (GB/s)")
@@ -276,19 +276,3 @@ def _label_sizes(axes: Axes) -> None:
     ticks = [1 << exponent for exponent in range(first, last + 1, step)]
     axes.set_xticks(ticks, [format_bytes(one).replace(" ", "\n") for one in ticks], fontsize=8)
     axes.set_xticks([], minor=True)
-
-
-def _plain_numbers(axes: Axes) -> None:
-    """Label the y axis with plain numbers, with more ticks for a narrow range."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
-
-    low, high = axes.get_ylim()
-    if high / low < 1.5:
-        middle = math.sqrt(low * high)
-        axes.set_ylim(middle / 1.5, middle * 1.5)
-        low, high = axes.get_ylim()
-    decades = high / low
-    parts = (1, 1.5, 2, 3, 4, 5, 6, 8) if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=parts, numticks=30))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())

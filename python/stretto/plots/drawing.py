@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stretto.plots.panels import Axis, Panel, Scale
 from stretto.plots.pictures import new_figure, save_figure
-from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_seconds, label_sizes
+from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_numbers, label_seconds, label_sizes
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float]) -> None:
                 axes.minorticks_off()
         case Scale.LOG:
             set_scale("log")
+            label_numbers(axes.xaxis if is_x else axes.yaxis)
         case Scale.LOG_SECONDS:
             set_scale("log")
             label_seconds(axes.xaxis if is_x else axes.yaxis)

@@ -15,7 +15,7 @@ from stretto.plots.style import (
     LINESTYLES,
     MARKERS,
     NATIVE_COLOUR,
-    label_bandwidths,
+    label_numbers,
     label_sizes,
     legend_below,
 )
@@ -56,7 +56,7 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
     for axes in figure.axes:
         axes.set_yscale("log")
         axes.grid(which="minor", axis="y", alpha=0.12)
-    label_bandwidths(figure.axes[0])
+    label_numbers(figure.axes[0].yaxis)
     return figure
 
 
@@ -102,7 +102,7 @@ def plot_predictions(
     axes.set_xlabel("message size")
     axes.set_ylabel(_THROUGHPUT.label)
     label_sizes(axes, sorted({size for points in lines.values() for size, _ in points}))
-    label_bandwidths(axes)
+    label_numbers(axes.yaxis)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(title)
     save_figure(figure, file)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ _SEQUENCE = ("#00507F", "#0072B2", "#00827A", "#2E7D32", "#8A6D00", "#C05000", "
 MARKERS = "osD^vP"
 LINESTYLES = ("-", "--", "-.")
 _MOST_SIZE_LABELS = 9
+_NARROWEST = 1.5
+"""A logarithmic axis whose ends differ by a smaller factor would have no room for two labels."""
 
 
 def sequence_colours(count: int) -> list[str]:
@@ -68,9 +71,9 @@ def label_sizes(axes: Axes, sizes: list[int]) -> None:
     axes.set_xticks([], minor=True)
 
 
-def label_bandwidths(axes: Axes) -> None:
-    """Label the logarithmic y axis with plain numbers, with more ticks where the range is narrow."""
-    _label_log_axis(axes.yaxis, lambda value: f"{value:g}")
+def label_numbers(axis: Axis) -> None:
+    """Label a logarithmic axis with numbers as people write them: `0.5`, `20,000`."""
+    _label_log_axis(axis, lambda value: f"{value:,.0f}" if value >= 1000 else f"{value:g}")
 
 
 def label_seconds(axis: Axis) -> None:
@@ -84,9 +87,14 @@ def label_seconds(axis: Axis) -> None:
 
 
 def _label_log_axis(axis: Axis, text: Callable[[float], str]) -> None:
+    """Label a logarithmic axis, with more ticks where the range is narrow."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
 
     low, high = axis.get_view_interval()
+    if high / low < _NARROWEST:
+        middle = math.sqrt(low * high)
+        low, high = middle / _NARROWEST, middle * _NARROWEST
+        (axis.axes.set_ylim if axis is axis.axes.yaxis else axis.axes.set_xlim)(low, high)
     decades = high / low
     narrow = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
     subdivisions = narrow if decades < 12 else (1, 2, 5) if decades < 500 else (1,)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.plots.pictures import new_figure, save_figure
-from stretto.plots.style import label_bandwidths, label_seconds, label_sizes
+from stretto.plots.style import label_numbers, label_seconds, label_sizes
 from stretto.predict.file import Predictions
 from stretto.report.bars import Bars
 from stretto.report.calls import time_bars
@@ -173,7 +173,7 @@ def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
             )
     axes.set(xscale="log", yscale="log", xlabel="message size", ylabel="bandwidth (MB/s)")
     axes.grid(which="major", alpha=0.35)
-    label_bandwidths(axes)
+    label_numbers(axes.yaxis)
     label_sizes(axes, [4**step for step in range(1, 14) if 4**step <= largest])
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     return figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.runs import draw_bound
-from stretto.plots.style import label_bandwidths, label_sizes, legend_below
+from stretto.plots.style import label_numbers, label_sizes, legend_below
 from stretto.results.runs import Run
 from stretto.spec.labels import NATIVE_LABEL, Kind, label_of, without_parameters
 from stretto.study.analysis import gain_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vPX*"
 _LINESTYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+_MOST_BANDS = 5
 _WIDTH = 8.2
 
 
@@ -62,8 +63,7 @@ def file_name(name: str) -> str:
 
 def _figure(run: StudyRun, what: str, lines: Sequence[Curve]) -> Figure:
     figure, axes = _empty(f"{run.title}: {what}", run.run)
-    for curve in lines:
-        _draw(axes, curve)
+    _draw_all(axes, lines)
     if any(curve.kind is None for curve in lines):
         _name_best(axes, run)
     _finish(figure, axes, [run])
@@ -74,8 +74,7 @@ def _libraries_figure(runs: Sequence[StudyRun]) -> Figure:
     first = runs[0].run
     title = f"{first.collective.function} of {first.type}, {runs[0].place}: the libraries compared"
     figure, axes = _empty(title, first)
-    for curve in library_curves(runs):
-        _draw(axes, curve)
+    _draw_all(axes, library_curves(runs))
     _finish(figure, axes, runs)
     return figure
 
@@ -89,7 +88,13 @@ def _empty(title: str, run: Run) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _draw(axes: Axes, curve: Curve) -> None:
+def _draw_all(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Draw curves, all with the bands of their intervals, or if they are many, only what users get."""
+    for curve in curves:
+        _draw(axes, curve, is_banded=len(curves) <= _MOST_BANDS or curve.kind in (Kind.NATIVE, Kind.STRETTO))
+
+
+def _draw(axes: Axes, curve: Curve, *, is_banded: bool) -> None:
     sizes = [row.series.bytes for row in curve.rows]
     best = curve.kind is None and curve.style.width > 4
     axes.plot(
@@ -105,7 +110,7 @@ def _draw(axes: Axes, curve: Curve) -> None:
         zorder=1.5 if best else 3 if curve.kind in (Kind.NATIVE, Kind.STRETTO) else 2,
         label=curve.label,
     )
-    if not best:
+    if is_banded and not best:
         axes.fill_between(
             sizes,
             [row.bandwidth.low / 1e6 for row in curve.rows],
@@ -131,7 +136,7 @@ def _name_best(axes: Axes, run: StudyRun) -> None:
                 (size.bytes, size.best.bandwidth.median / 1e6),
                 xytext=(0, 9),
                 textcoords="offset points",
-                ha="right" if size is run.sizes[-1] else "center",
+                ha="left" if size is run.sizes[0] else "right" if size is run.sizes[-1] else "center",
                 fontsize=7,
                 color="#7a5500",
             )
@@ -148,5 +153,5 @@ def _finish(figure: Figure, axes: Axes, runs: Sequence[StudyRun]) -> None:
     axes.grid(which="major", alpha=0.35)
     axes.grid(which="minor", axis="y", alpha=0.12)
     label_sizes(axes, sizes)
-    label_bandwidths(axes)
+    label_numbers(axes.yaxis)
     legend_below(figure, _WIDTH)
