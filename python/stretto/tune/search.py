@@ -48,7 +48,7 @@ _DRIFT = 1.5
 
 
 class TooShortError(StrettoError):
-    """The time is too short to measure anything."""
+    """The time is too short to decide anything."""
 
 
 class Search:
@@ -98,6 +98,11 @@ class Search:
                 self._remark(f"no time was left for {_names(left_over[at:])}: the table does not cover them")
                 break
             self._decide_at(size, self._share(left_over[at:], is_all=len(surveyed) == 1))
+        if not self.findings.choices:
+            raise TooShortError(
+                f"{self._kind.name}: the budget is too short to decide anything of "
+                f"{format_bytes(min(sizes))}; give a larger --budget, or other --sizes"
+            )
         self._break_points()
         return self.findings
 
@@ -147,11 +152,6 @@ class Search:
                 continue
             planned += cost
             surveyed.append(size)
-        if not surveyed:
-            raise TooShortError(
-                f"{self._kind.name}: the budget is too short to measure anything of "
-                f"{format_bytes(min(sizes))}; give a larger --budget, or other --sizes"
-            )
         if left_out:
             self._remark(
                 f"{_names(left_out)} would exceed the budget and were left out: the table does not cover them"

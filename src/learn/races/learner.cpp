@@ -222,8 +222,8 @@ bool Learner::is_surprised_by(double seconds, std::size_t bytes) {
   return true;
 }
 
-/// Checks the last duel if calls by the incumbent, which took `seconds`, show that it must be. Returns whether
-/// it does so.
+/// Checks the last duel if calls by the incumbent, which took `seconds`, show that it must be. Returns
+/// whether it does so.
 bool Learner::begin_check(double seconds) {
   if (probation_->was_checked || !is_unlike_duel(incumbent_, seconds)) return false;
   probation_->was_checked = true;

@@ -103,10 +103,14 @@ def test_a_job_measures_and_the_next_ones_know(mpi: Runner, tmp_path: Path, inte
             assert "right" in output.splitlines()
             return output
 
-        # On a machine where other programs compute, links look slow, and connections are not tried.
+        # On a machine where other programs compute, links may look slow, so that connections are not tried,
+        # or not kept when the job measures once more.
         assert run().count("stretto:") <= (0 if reaches else 1)
         known = json.loads(file.read_text())
-        assert statistics(tmp_path).get("connections_from") == known["measured"].get("connections_from")
+        assert known["measured"].get("connections_from") in (
+            None,
+            statistics(tmp_path).get("connections_from"),
+        )
         # The job must not measure again, as it would after a busy machine, or if calls took another time.
         known["measured"] |= {"connections_from": 20000, "busy": 0.01}
         known["decisions"] = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 from collections.abc import Sequence
@@ -175,8 +176,19 @@ def test_a_model_puts_what_it_promises_first() -> None:
 
 
 def test_a_budget_that_is_too_short() -> None:
-    with pytest.raises(TooShortError, match="too short to measure anything of 16 MiB; give"):
+    with pytest.raises(TooShortError, match="too short to decide anything of 16 MiB; give"):
         search(Cluster(1), budget=5.0).run([16 << 20])
+
+
+@settings(max_examples=50, derandomize=True, deadline=None)
+@given(st.floats(0.02, 30), st.floats(0.02, 1), st.sampled_from([1.0, 10.0, 1000.0]))
+def test_a_search_decides_something_or_says_why_not(budget: float, since: float, times: float) -> None:
+    cluster = Cluster(1)
+    cluster.slower[since * budget] = times
+    findings = Findings()
+    with contextlib.suppress(TooShortError):
+        search(cluster, budget=budget, findings=findings).run(SIZES[:4])
+        assert findings.choices
 
 
 def test_sizes_for_which_there_is_no_time_are_left_out() -> None:
@@ -225,7 +237,9 @@ def test_what_cannot_be_confirmed_is_no_choice() -> None:
 
     cluster = Slowing(1)
     cluster.costs = {NATIVE: (0.1, 1e-9), "good": (0.05, 1e-9)}
-    findings = search(cluster, budget=9.0).run([1 << 16])
+    findings = Findings()
+    with pytest.raises(TooShortError, match="too short to decide anything of 64 KiB"):
+        search(cluster, budget=9.0, findings=findings).run([1 << 16])
     assert findings.choices == {}
     assert "the table does not cover it" in findings.remarks[-1]
 

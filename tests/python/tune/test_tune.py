@@ -139,7 +139,7 @@ def test_what_was_decided_is_not_measured_again(program: MeasuringProgram, tmp_p
 
 def test_a_budget_that_is_too_short_writes_nothing(program: MeasuringProgram, tmp_path: Path) -> None:
     let_answer(program)
-    with pytest.raises(StrettoError, match=r"too short to measure anything of 16 MiB; .*nothing was"):
+    with pytest.raises(StrettoError, match=r"too short to decide anything of 16 MiB; .*nothing was"):
         invoke(*own(tmp_path / "table.json", "--sizes", "16MiB", "--budget", "2s"))
     assert not (tmp_path / "table.json").exists()
 
