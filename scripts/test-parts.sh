@@ -11,7 +11,9 @@ if setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 
 # Most tests wait: for ranks that start, for links, for time to pass. So more of them run at once than there are cores.
+# Python tests have limits of time, which a crowded machine may exceed.
 at_once=$((jobs * 5 / 2))
+python_at_once=$((jobs * 3 / 2 < 8 ? jobs * 3 / 2 : 8))
 
 # build PRESET
 build() {
@@ -30,8 +32,7 @@ build_and_test() {
 
 # run_pytest MARKERS: whole files at a time, whose tests share programs, labs and browsers.
 run_pytest() {
-    local processes=$((at_once < 8 ? at_once : 8))
-    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1" --numprocesses "$processes" --dist loadfile
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1" --numprocesses "$python_at_once" --dist loadfile
 }
 
 # run_pytest_alone MARKERS: nothing beside them.

@@ -314,6 +314,8 @@ def main() -> None:
     """Run a case, and destroy the groups that it leaves, unless the case is the end of the process."""
     torch.set_num_threads(1)
     ranks = Ranks()
+    # Loading PyTorch may take ranks seconds more than others, where others compute.
+    ranks.meet("loaded")
     CASES[sys.argv[1]](ranks)
     if dist.is_initialized() and sys.argv[1] != "daemon":
         dist.destroy_process_group()
