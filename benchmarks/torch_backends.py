@@ -26,7 +26,7 @@ import torch.distributed as dist
 import stretto.torch  # noqa: F401  registers the backend
 import torch
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.support.estimates import Estimate, estimate_median, speedup
+from stretto.support.estimates import estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
 from stretto.support.tables import print_rows
@@ -111,11 +111,6 @@ def groups_of(ranks: list[int]) -> dict[str, Any]:
     return {name: dist.new_group(ranks, backend=name) for name in BACKENDS}
 
 
-def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
-    """Return a median and its interval as text."""
-    return estimate.text(1 / factor)
-
-
 def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bounds: dict[str, LinkBound]) -> None:
     """Print a table, and a line with the cost of a call that sends nothing."""
     titles = [
@@ -133,10 +128,8 @@ def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bounds: di
         limit = bound.bandwidth(one["bytes"]) if bound else None
         part = f"{one['bytes'] / medians['stretto'].median / limit:.0%}" if limit else ""
         ratio = speedup(one["seconds"]["gloo"], one["seconds"]["stretto"])
-        times = [with_interval(medians[name], 1e3) for name in BACKENDS]
-        rows.append(
-            [one["collective"], one["type"], format_bytes(one["bytes"]), *times, with_interval(ratio), part]
-        )
+        times = [medians[name].text(1e-3) for name in BACKENDS]
+        rows.append([one["collective"], one["type"], format_bytes(one["bytes"]), *times, ratio.text(), part])
     print_rows(titles, rows)
     costs = ", ".join(f"{name} {format_seconds(estimate_median(alone[name]).median)}" for name in BACKENDS)
     print(f"A call in a group of one rank: {costs}")

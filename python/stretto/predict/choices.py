@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from stretto import _core
 from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
@@ -54,8 +54,9 @@ class JobTable:
 
     path: str
     """Empty if there is none."""
-    text: str = ""
     content: _core.Table | None = None
+    tunings: Sequence[Any] = ()
+    """What the table's notes say of the tunings that made it. Any program may have written them."""
 
 
 NO_TABLE = JobTable("")
@@ -65,9 +66,7 @@ NO_TABLE = JobTable("")
 class Tuned:
     """The tuning table's entry for a call."""
 
-    path: str
-    """Empty if there is no table."""
-    table: _core.Table | None
+    table: JobTable
     spec: str | None
     """None if the table does not cover the call."""
     reason: str
@@ -81,22 +80,25 @@ def read_job_table(table: Path | None, family: str) -> JobTable:
     if not file.path:
         return NO_TABLE
     try:
-        return JobTable(file.path, file.text, _core.read_table(file.text))
+        content = _core.read_table(file.text)
     except ValueError as error:
         raise StrettoError(f"{file.path}: {error}") from None
+    notes = json.loads(file.text).get("notes")
+    tunings = notes.get("tuning") if isinstance(notes, dict) else None
+    return JobTable(file.path, content, tunings if isinstance(tunings, list) else ())
 
 
 def look_up(call: Call, table: JobTable) -> Tuned:
     """Look a call up in a table."""
     path, content = table.path, table.content
     if content is None:
-        return Tuned("", None, None, "no table")
+        return Tuned(table, None, "no table")
     topology = parse_topology(call.topology)
     shape = content.find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
     row = shape.find(call.collective, call.bytes) if shape else None
     if not shape or not row:
-        return Tuned(path, content, None, f"{path} does not cover this call")
-    how = "predicted" if shape.modelled else _how_measured(table.text, shape, call.collective)
+        return Tuned(table, None, f"{path} does not cover this call")
+    how = "predicted" if shape.modelled else _how_measured(table.tunings, shape, call.collective)
     gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
     exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
     nearest = "" if exact else ", the nearest to this one"
@@ -104,18 +106,16 @@ def look_up(call: Call, table: JobTable) -> Tuned:
         f"{path}: {format_nodes(shape.nodes)} with {format_count(shape.ppn, 'rank')}{nearest}, "
         f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}"
     )
-    return Tuned(path, content, row.spec, reason)
+    return Tuned(table, row.spec, reason)
 
 
 def _until(last: int | None) -> str:
     return "on" if last is None else f"to {format_bytes(last)}"
 
 
-def _how_measured(text: str, shape: _core.TableShape, call: str) -> str:
+def _how_measured(tunings: Sequence[Any], shape: _core.TableShape, call: str) -> str:
     """How the table was measured, in words: its notes tell whether the machine was busy."""
-    notes = json.loads(text).get("notes")
-    tunings = notes.get("tuning") if isinstance(notes, dict) else None
-    for one in tunings if isinstance(tunings, list) else []:
+    for one in tunings:
         if not isinstance(one, dict) or one.get("call") != call:
             continue
         load = one.get("load")
@@ -169,10 +169,10 @@ class _Asked:
         self._topology = parse_topology(call.topology)
         self._online = online(environment)
         # A table of another MPI library is refused.
-        self._table, self._remark = tuned.table, ""
-        if tuned.table is not None:
-            is_used, self._remark = tuned.table.fit(self._fabric.mpi)
-            self._table = tuned.table if is_used else None
+        self._table, self._remark = tuned.table.content, ""
+        if self._table is not None:
+            is_used, self._remark = self._table.fit(self._fabric.mpi)
+            self._table = self._table if is_used else None
         is_reduction = _core.is_reduction(call.collective)
         self._is_reproducible = environment.get("STRETTO_REPRODUCIBLE") == "1" and is_reduction
         self._shares_memory = environment.get("STRETTO_SHM") != "0"
@@ -218,11 +218,11 @@ class _Asked:
 
     def tuned(self) -> Claim:
         tuned = self._tuned
-        if tuned.table is not None and self._table is None:
-            return Claim("table", None, f"{tuned.path} {self._remark}")
+        if tuned.table.content is not None and self._table is None:
+            return Claim("table", None, f"{tuned.table.path} {self._remark}")
         wrong = self._why_unsupported(tuned.spec) if tuned.spec else ""
         if wrong:
-            return Claim("table", None, f"{tuned.path}: {tuned.spec} {wrong}")
+            return Claim("table", None, f"{tuned.table.path}: {tuned.spec} {wrong}")
         return Claim("table", tuned.spec, tuned.reason)
 
     def learnt(self) -> Claim:
