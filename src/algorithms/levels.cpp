@@ -127,13 +127,13 @@ std::vector<int> leaders_of_nodes(const Topology& topology, int root) {
 bool smp_keeps_order(const Task& task) {
   const Topology& topology = task.topology;
   return groups_are_runs(topology) &&
-         keeps_order(task.parts[0], Topology::flat(topology.nodes), topology.node(task.root));
+         keeps_order(task.parts[0], topology.of_leaders(), topology.node(task.root));
 }
 
 bool smp_has_fixed_tree(const Task& task) {
   const Topology& topology = task.topology;
   return groups_are_runs(topology) && groups_are_perfect(topology) &&
-         has_fixed_tree(task.parts[0], Topology::flat(topology.nodes), topology.node(task.root));
+         has_fixed_tree(task.parts[0], topology.of_leaders(), topology.node(task.root));
 }
 
 std::string_view smp_unsupported(const Task& task) {

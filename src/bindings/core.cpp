@@ -307,6 +307,8 @@ void bind_proof(nb::module_& module) {
   nb::class_<Proof>(module, "Report", "The result of a proof. Figures are 0 if it does not hold.")
       .def_prop_ro("ok", &Proof::holds)
       .def_ro("error", &Proof::error, "One line, empty if the proof holds.")
+      .def_ro("carried_out", &Proof::carried_out,
+              "The ranks whose schedules were carried out. If they are not all, they stand for the others.")
       .def_ro("keeps_order", &Proof::keeps_order)
       .def_ro("has_fixed_tree", &Proof::has_fixed_tree)
       .def_ro("blocks", &Proof::blocks, "The number of blocks into which the message is cut.")
@@ -325,7 +327,9 @@ void bind_proof(nb::module_& module) {
         const nb::gil_scoped_release released;
         return verify(question.recipe, question.topology, question.root);
       },
-      "Proves the schedules of all ranks, out of place and in place, and what the registry says about them.");
+      "Proves the schedules of all ranks, out of place and in place, and what the registry says about them.\n\n"
+      "Where that would take more than about 3 GiB, ranks that behave alike stand for the others. Raises\n"
+      "ValueError early if there are none.");
   def_question(
       module, "keeps_order",
       [](const Question& question) { return keeps_order(question.recipe, question.topology, question.root); },

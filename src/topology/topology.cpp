@@ -84,6 +84,7 @@ Topology Topology::from_labels(const std::vector<int>& nodes, const std::vector<
     for (const int number : l3.of) ++ranks_with[static_cast<std::size_t>(number)];
     topology.min_cache = *std::min_element(ranks_with.begin(), ranks_with.end());
   }
+  if (topology.max_ppn > 1) topology.leaders = std::make_shared<const Topology>(flat(topology.nodes));
   return topology;
 }
 

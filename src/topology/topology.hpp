@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Topology {
   int min_cache = 0;
   /// Whether each node holds a run of consecutive ranks.
   bool contiguous = true;
+  std::shared_ptr<const Topology> leaders;  // the flat topology of the nodes; empty if this one is flat
 
   [[nodiscard]] int ranks() const { return static_cast<int>(node_of.size()); }
   [[nodiscard]] int node(int rank) const { return node_of[static_cast<std::size_t>(rank)]; }
@@ -46,6 +48,9 @@ struct Topology {
   [[nodiscard]] int rank_at(int node, int place) const {
     return on_node(node)[static_cast<std::size_t>(place)];
   }
+
+  /// The topology of one rank of each node. It is made once: the schedules of all ranks need it.
+  [[nodiscard]] const Topology& of_leaders() const { return leaders ? *leaders : *this; }
 
   /// Makes a topology with one rank on each node. It is the view of an algorithm that is not node-aware.
   static Topology flat(int ranks);

@@ -13,8 +13,14 @@ namespace stretto {
 /// rank (collective.hpp).
 class Cells {
  public:
-  Cells(const Schedule& schedule, const Problem& problem)
-      : schedule_(&schedule), problem_(problem), output_(output_is_input() ? 0 : schedule.blocks()) {}
+  /// `ranks`, `rank` and `blocks` are those of the rank's schedule. The shape must outlive this.
+  Cells(int ranks, int rank, int blocks, const ScratchShape& scratch_shape, const Problem& problem)
+      : ranks_(ranks),
+        rank_(rank),
+        blocks_(blocks),
+        scratch_shape_(&scratch_shape),
+        problem_(problem),
+        output_(output_is_input() ? 0 : blocks) {}
 
   [[nodiscard]] int size() const { return begin_of(Buffer::scratch) + scratch_blocks(); }
   /// The number of the index-th block of a slice.
@@ -40,18 +46,17 @@ class Cells {
   [[nodiscard]] int shape(const Slice& slice, int index) const {
     if (is_alltoall(problem_.collective)) return 0;
     const int block = slice.block(index);
-    return slice.buffer == Buffer::scratch ? schedule_->scratch_shape()[static_cast<std::size_t>(block)]
-                                           : block;
+    return slice.buffer == Buffer::scratch ? (*scratch_shape_)[static_cast<std::size_t>(block)] : block;
   }
 
   /// MPI_Reduce_scatter in place reads its input from the receive buffer and leaves the result at its
   /// beginning. So a write to the output may destroy any block of the input, whatever the lengths of the
   /// blocks.
   [[nodiscard]] bool output_destroys_input() const {
-    return problem_.collective == Collective::reduce_scatter && is_in_place() && schedule_->ranks() > 1;
+    return problem_.collective == Collective::reduce_scatter && is_in_place() && ranks_ > 1;
   }
 
-  [[nodiscard]] bool is_root() const { return schedule_->rank() == problem_.root; }
+  [[nodiscard]] bool is_root() const { return rank_ == problem_.root; }
 
  private:
   struct Run {
@@ -63,26 +68,28 @@ class Cells {
 
   [[nodiscard]] bool output_is_input() const {
     if (!is_in_place() || problem_.collective == Collective::bcast) return false;
-    if (problem_.collective == Collective::reduce_scatter) return schedule_->ranks() == 1;
+    if (problem_.collective == Collective::reduce_scatter) return ranks_ == 1;
     return !has_root(problem_.collective) || is_root();
   }
 
   [[nodiscard]] Run blocks_of(Buffer buffer) const {
     if (buffer == Buffer::scratch) return {0, scratch_blocks()};
-    const int rank = schedule_->rank();
-    const auto [input, output] = held_blocks(problem_.collective, rank, problem_.root);
+    const auto [input, output] = held_blocks(problem_.collective, rank_, problem_.root);
     const Held held = buffer == Buffer::input ? input : output;
-    if (held == Held::own) return {rank, rank + 1};
-    return {0, held == Held::all ? schedule_->blocks() : 0};
+    if (held == Held::own) return {rank_, rank_ + 1};
+    return {0, held == Held::all ? blocks_ : 0};
   }
 
-  [[nodiscard]] int scratch_blocks() const { return static_cast<int>(schedule_->scratch_shape().size()); }
+  [[nodiscard]] int scratch_blocks() const { return static_cast<int>(scratch_shape_->size()); }
   [[nodiscard]] int begin_of(Buffer buffer) const {
-    const std::array begins{0, output_, output_ + schedule_->blocks()};
+    const std::array begins{0, output_, output_ + blocks_};
     return begins.at(static_cast<std::size_t>(buffer));
   }
 
-  const Schedule* schedule_;
+  int ranks_;
+  int rank_;
+  int blocks_;
+  const ScratchShape* scratch_shape_;
   Problem problem_;
   int output_;
 };

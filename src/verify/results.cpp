@@ -11,17 +11,13 @@ namespace {
 
 class Results {
  public:
-  Results(const Problem& problem, std::span<const Schedule> schedules, SymbolicRun& run, Proof& proof)
-      : problem_(problem),
-        ranks_(static_cast<int>(schedules.size())),
-        blocks_(schedules[0].blocks()),
-        run_(run),
-        proof_(proof) {}
+  Results(const Problem& problem, const Symmetry& symmetry, SymbolicRun& run, Proof& proof)
+      : problem_(problem), symmetry_(symmetry), ranks_(symmetry.ranks), run_(run), proof_(proof) {}
 
   void check() {
-    for (int block = 0; block < blocks_ && proof_.holds(); ++block) check_block(block);
+    for (int block = 0; block < symmetry_.blocks && proof_.holds(); ++block) check_block(block);
     if (problem_.collective != Collective::barrier) return;
-    for (int rank = 0; rank < ranks_ && proof_.holds(); ++rank) {
+    for (int rank = 0; rank < symmetry_.period && proof_.holds(); ++rank) {
       if (const int missing = run_.first_unknown(rank); missing < ranks_) {
         fail(rank, 0, "does not wait for rank " + std::to_string(missing));
       }
@@ -56,48 +52,64 @@ class Results {
   }
 
   void check_block(int block) {
-    const auto [first, end] = ranks_with(block);
+    const auto [first, all_end] = ranks_with(block);
+    const int end = std::min(all_end, symmetry_.period);
+    const bool is_common = is_reduction(problem_.collective) && !is_scan(problem_.collective);
     for (int rank = first; rank < end && proof_.holds(); ++rank) {
       check_one(rank, block, run_.value(rank, output(block)));
       if (!proof_.holds() || !is_reduction(problem_.collective)) continue;
       if (is_scan(problem_.collective)) check_expression(rank, block);
-      if (!is_scan(problem_.collective) &&
-          run_.value(rank, output(block)) != run_.value(first, output(block))) {
-        fail(rank, block,
-             "is a different expression from that on rank " + std::to_string(first) +
-                 ", so its bits may differ");
-      }
+      if (is_common) check_is_same(rank, first, block);
+      if (is_common && all_end > end) check_after_a_turn(rank, block);
     }
-    const bool is_common = is_reduction(problem_.collective) && !is_scan(problem_.collective);
-    if (is_common && proof_.holds()) check_expression(first, block);
+    if (is_common && first < end && proof_.holds()) check_expression(first, block);
+  }
+
+  void check_is_same(int rank, int first, int block) {
+    if (run_.value(rank, output(block)) == run_.value(first, output(block))) return;
+    fail(rank, block,
+         "is a different expression from that on rank " + std::to_string(first) + ", so its bits may differ");
+  }
+
+  /// The next rank that behaves like this one has the same result.
+  void check_after_a_turn(int rank, int block) {
+    const Expressions::Value before = run_.value(rank, output(symmetry_.turned_block(block, -1)));
+    if (run_.expressions().turned(before, 1) == run_.value(rank, output(block))) return;
+    fail(rank, block,
+         "may be a different expression from that on rank " + std::to_string(symmetry_.turned_rank(rank, 1)) +
+             ", so its bits may differ");
   }
 
   void check_expression(int rank, int block) {
-    const Expressions::Id result = run_.value(rank, output(block));
-    proof_.has_fixed_tree = proof_.has_fixed_tree && result == run_.fixed_tree(block, contributors(rank));
+    const Expressions::Value result = run_.value(rank, output(block));
+    proof_.has_fixed_tree =
+        proof_.has_fixed_tree && symmetry_.is_none() && result == run_.fixed_tree(block, contributors(rank));
     if (run_.expressions()[result].in_rank_order) return;
     proof_.keeps_order = false;
+    // Turned results hold the same number of different contributions.
+    if (!symmetry_.is_none() && result.id == complete_) return;
     if (const int missing = first_missing(result); missing < contributors(rank)) {
       fail(rank, block, "holds a contribution twice, and lacks that of rank " + std::to_string(missing));
     }
+    complete_ = result.id;
   }
 
   /// Returns the lowest rank whose contribution an expression lacks; the number of ranks if it has all.
-  [[nodiscard]] int first_missing(Expressions::Id id) const {
+  [[nodiscard]] int first_missing(Expressions::Value value) const {
     std::vector<bool> found(static_cast<std::size_t>(ranks_) + 1);
-    for (const int rank : run_.expressions().ranks_in(id)) found[static_cast<std::size_t>(rank)] = true;
+    for (const int rank : run_.expressions().ranks_in(value)) found[static_cast<std::size_t>(rank)] = true;
     return static_cast<int>(std::ranges::find(found, false) - found.begin());
   }
 
-  void check_one(int rank, int block, Expressions::Id here) {
-    if (here == Expressions::undefined) {
+  void check_one(int rank, int block, Expressions::Value here) {
+    if (!here.is_defined()) {
       fail(rank, block, "of the output is never written");
     } else if (is_alltoall(problem_.collective)) {
       if (here != run_.contribution(block, rank)) {
         fail(rank, block, "is not what rank " + std::to_string(block) + " has for it");
       }
-    } else if (run_.expressions()[here].block != block) {
-      fail(rank, block, "holds block " + std::to_string(run_.expressions()[here].block));
+    } else if (const int found = run_.expressions().block_of(here); found != block) {
+      fail(rank, block, "holds block " + std::to_string(found));
     } else if (is_reduction(problem_.collective)) {
       const auto count = run_.expressions()[here].contributions;
       const int wanted = contributors(rank);
@@ -122,17 +134,17 @@ class Results {
   }
 
   const Problem& problem_;
+  const Symmetry& symmetry_;
   int ranks_;
-  int blocks_;
   SymbolicRun& run_;
   Proof& proof_;
+  Expressions::Id complete_ = Expressions::undefined;  // holds each contribution once
 };
 
 }  // namespace
 
-void check_results(const Problem& problem, std::span<const Schedule> schedules, SymbolicRun& run,
-                   Proof& proof) {
-  Results(problem, schedules, run, proof).check();
+void check_results(const Problem& problem, const Symmetry& symmetry, SymbolicRun& run, Proof& proof) {
+  Results(problem, symmetry, run, proof).check();
 }
 
 }  // namespace stretto

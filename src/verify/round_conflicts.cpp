@@ -40,7 +40,7 @@ class ConflictFinder {
  public:
   ConflictFinder(const Schedule& schedule, const Problem& problem)
       : schedule_(schedule),
-        cells_(schedule, problem),
+        cells_(schedule.ranks(), schedule.rank(), schedule.blocks(), schedule.scratch_shape(), problem),
         writer_(static_cast<std::size_t>(cells_.size()), nobody) {}
 
   std::string check_round(int index) {

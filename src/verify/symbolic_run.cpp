@@ -9,14 +9,12 @@
 namespace stretto {
 namespace {
 
-std::uint64_t channel_key(int from, int to) {
-  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
-         static_cast<std::uint32_t>(to);
+bool has(const std::vector<std::uint64_t>& ranks, int rank) {
+  return (ranks[static_cast<std::size_t>(rank) / 64] >> (rank % 64) & 1U) != 0;
 }
 
-/// Returns the channel that a message takes: from its sender to its receiver.
-std::uint64_t channel_of(int rank, const Action& action) {
-  return action.kind == Kind::send ? channel_key(rank, action.peer) : channel_key(action.peer, rank);
+void insert(std::vector<std::uint64_t>& ranks, int rank) {
+  ranks[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
 }
 
 std::string name(int rank) {
@@ -37,25 +35,26 @@ std::string blocks(int count) {
 
 }  // namespace
 
-SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& problem)
-    : schedules_(schedules), problem_(problem) {
-  for (const Schedule& schedule : schedules) {
-    const Cells& cells = cells_.emplace_back(schedule, problem);
+SymbolicRun::SymbolicRun(const RankSchedules& schedules, const Symmetry& symmetry, const Problem& problem)
+    : schedules_(schedules), symmetry_(symmetry), problem_(problem), expressions_(symmetry) {
+  for (int number = 0; number < schedules.size(); ++number) {
+    const Cells& cells = cells_.emplace_back(symmetry.ranks, number, schedules.blocks(),
+                                             schedules.scratch_shape(number), problem);
     // The message of a broadcast is in the root's output from the start.
     const bool in_output = problem.collective == Collective::bcast && cells.is_root();
     Rank rank;
-    rank.memory.assign(static_cast<std::size_t>(cells.size()), Expressions::undefined);
+    rank.memory.resize(static_cast<std::size_t>(cells.size()));
     if (has_private_lengths(problem.collective)) rank.is_written.assign(rank.memory.size(), false);
     std::vector<Expressions::Id>& brought = contributions_.emplace_back();
-    for (int block = 0; block < schedule.blocks(); ++block) {
+    for (int block = 0; block < schedules.blocks(); ++block) {
       const Slice own = in_output ? output(block) : input(block);
-      brought.push_back(cells.exists(own) ? expressions_.contribution(schedule.rank(), block)
+      brought.push_back(cells.exists(own) ? expressions_.contribution(number, block)
                                           : Expressions::undefined);
-      if (cells.exists(own)) rank.memory[static_cast<std::size_t>(cells.number(own, 0))] = brought.back();
+      if (cells.exists(own)) rank.memory[static_cast<std::size_t>(cells.number(own, 0))] = {brought.back()};
     }
     if (problem.collective == Collective::barrier) {
-      rank.will_know.assign(schedules.size(), false);
-      rank.will_know[static_cast<std::size_t>(schedule.rank())] = true;
+      rank.will_know.resize(static_cast<std::size_t>(symmetry.ranks) / 64 + 1);
+      insert(rank.will_know, number);
     }
     ranks_.push_back(std::move(rank));
   }
@@ -78,7 +77,7 @@ std::string SymbolicRun::execute() {
   return unmatched.empty() ? error_ : unmatched;
 }
 
-Expressions::Id SymbolicRun::value(int rank, const Slice& slice) const {
+SymbolicRun::Value SymbolicRun::value(int rank, const Slice& slice) const {
   return ranks_[static_cast<std::size_t>(rank)]
       .memory[static_cast<std::size_t>(cells(rank).number(slice, 0))];
 }
@@ -89,28 +88,40 @@ int SymbolicRun::depth() const {
   return longest;
 }
 
-Expressions::Id SymbolicRun::contribution(int rank, int block) const {
-  return contributions_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
+SymbolicRun::Value SymbolicRun::contribution(int rank, int block) const {
+  const int turns = symmetry_.turns_of(rank);
+  const auto& brought = contributions_[static_cast<std::size_t>(symmetry_.stand_in(rank))];
+  return {brought[static_cast<std::size_t>(symmetry_.turned_block(block, -turns))], turns};
 }
 
-Expressions::Id SymbolicRun::fixed_tree(int block, int ranks) {
-  std::vector<Expressions::Id> brought(static_cast<std::size_t>(ranks));
+SymbolicRun::Value SymbolicRun::fixed_tree(int block, int ranks) {
+  std::vector<Value> brought(static_cast<std::size_t>(ranks));
   for (std::size_t rank = 0; rank < brought.size(); ++rank) {
     brought[rank] = contribution(static_cast<int>(rank), block);
   }
-  const auto combine = [this](Expressions::Id left, Expressions::Id right) {
-    return expressions_.combine(left, right);
-  };
+  const auto combine = [this](Value left, Value right) { return expressions_.combine(left, right); };
   return is_scan(problem_.collective) ? fixed_prefix(std::move(brought), combine)
                                       : stretto::fixed_tree(std::move(brought), combine);
 }
 
+Action SymbolicRun::action_of(const Posted& one) const {
+  return schedules_.action(one.rank, ranks_[static_cast<std::size_t>(one.rank)].round, one.index);
+}
+
+/// Returns the channel that a message takes: from its sender to its receiver, which is turned back to its
+/// stand-in.
+SymbolicRun::Pair SymbolicRun::channel_of(int rank, const Action& action) const {
+  if (action.kind != Kind::send) return {action.peer, rank};
+  return {symmetry_.turned_rank(rank, -symmetry_.turns_of(action.peer)), symmetry_.stand_in(action.peer)};
+}
+
 template <typename Visit>
 void SymbolicRun::for_each_message(Visit visit) const {
-  for (const Schedule& schedule : schedules_) {
-    for (int i = 0; i < schedule.rounds(); ++i) {
-      for (const Action& action : schedule.round(i)) {
-        if (action.communicates()) visit(schedule.rank(), i, action);
+  for (int rank = 0; rank < schedules_.size(); ++rank) {
+    for (int round = 0; round < schedules_.rounds(rank); ++round) {
+      for (std::size_t index = 0; index < schedules_.actions(rank, round); ++index) {
+        const Action action = schedules_.action(rank, round, index);
+        if (action.communicates()) visit(rank, round, action);
       }
     }
   }
@@ -121,7 +132,7 @@ std::string SymbolicRun::find_unmatched() const {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
   };
-  std::unordered_map<std::uint64_t, Count> totals;
+  std::unordered_map<Pair, Count, PairHash> totals;
   for_each_message([&](int rank, int /*round*/, const Action& action) {
     Count& total = totals[channel_of(rank, action)];
     ++(action.kind == Kind::send ? total.sends : total.receives);
@@ -134,7 +145,7 @@ std::string SymbolicRun::find_unmatched() const {
   // together.
   std::string unexpected;
   std::string missing;
-  std::unordered_map<std::uint64_t, Count> before;
+  std::unordered_map<Pair, Count, PairHash> before;
   for_each_message([&](int rank, int round, const Action& action) {
     const Count& total = totals[channel_of(rank, action)];
     Count& earlier = before[channel_of(rank, action)];
@@ -153,100 +164,113 @@ std::string SymbolicRun::find_unmatched() const {
 }
 
 void SymbolicRun::begin_round(int rank) {
-  const Schedule& schedule = schedules_[static_cast<std::size_t>(rank)];
   Rank& state = ranks_[static_cast<std::size_t>(rank)];
   state.known = state.will_know;
-  if (state.round == schedule.rounds()) return;
-  const auto round = schedule.round(state.round);
-  state.unfinished = round.size();
-  for (const Action& action : round) {
-    if (!error_.empty()) return;
+  if (state.round == schedules_.rounds(rank)) return;
+  state.unfinished = schedules_.actions(rank, state.round);
+  const std::size_t count = state.unfinished;
+  for (std::size_t index = 0; index < count && error_.empty(); ++index) {
+    const Posted here{rank, index};
+    const Action action = action_of(here);
     if (action.communicates()) {
-      post(rank, action);
+      post(here, action);
     } else {
-      compute(rank, action);
+      compute(here, action);
       finish_one(rank);
     }
   }
 }
 
-void SymbolicRun::post(int rank, const Action& action) {
+void SymbolicRun::post(const Posted& mine, const Action& action) {
   const bool sends = action.kind == Kind::send;
-  const Posted mine{&action, rank};
-  const auto channel = channels_.try_emplace(channel_of(rank, action)).first;
+  const auto [channel, is_new] =
+      channels_.try_emplace(channel_of(mine.rank, action), Channel{.sends = sends, .first = mine});
+  if (is_new) return;
   Channel& waiting = channel->second;
-  if (waiting.empty() || waiting.front().rank == rank) {
-    waiting.push_back(mine);
+  if (waiting.sends == sends) {
+    waiting.others.push_back(mine);
     return;
   }
-  const Posted partner = waiting.front();
-  waiting.erase(waiting.begin());
-  if (waiting.empty()) channels_.erase(channel);
-  learn(sends ? rank : partner.rank, sends ? partner.rank : rank);
+  const Posted partner = waiting.first;
+  if (waiting.others.empty()) {
+    channels_.erase(channel);
+  } else {
+    waiting.first = waiting.others.front();
+    waiting.others.erase(waiting.others.begin());
+  }
   deliver(sends ? mine : partner, sends ? partner : mine);
-  finish_message(rank, partner.rank);
+  finish_message(mine.rank, partner.rank);
 }
 
 /// A message tells its receiver of all ranks of whose beginning its sender had heard before the round.
-void SymbolicRun::learn(int from, int to) {
+void SymbolicRun::learn(int from, int to, int turns) {
   if (problem_.collective != Collective::barrier) return;
-  const std::vector<bool>& told = ranks_[static_cast<std::size_t>(from)].known;
-  std::vector<bool>& knows = ranks_[static_cast<std::size_t>(to)].will_know;
-  for (std::size_t rank = 0; rank < told.size(); ++rank) knows[rank] = knows[rank] || told[rank];
+  const std::vector<std::uint64_t>& told = ranks_[static_cast<std::size_t>(from)].known;
+  std::vector<std::uint64_t>& knows = ranks_[static_cast<std::size_t>(to)].will_know;
+  for (std::size_t i = 0; i < told.size() && turns == 0; ++i) knows[i] |= told[i];
+  for (int rank = 0; rank < symmetry_.ranks && turns != 0; ++rank) {
+    if (has(told, rank)) insert(knows, symmetry_.turned_rank(rank, turns));
+  }
 }
 
 int SymbolicRun::first_unknown(int rank) const {
-  const std::vector<bool>& knows = ranks_[static_cast<std::size_t>(rank)].will_know;
-  return static_cast<int>(std::ranges::find(knows, false) - knows.begin());
+  const std::vector<std::uint64_t>& knows = ranks_[static_cast<std::size_t>(rank)].will_know;
+  int other = 0;
+  while (other < symmetry_.ranks && has(knows, other)) ++other;
+  return other;
 }
 
 void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
-  const Action& action = *receive.action;
-  const Slice& from = send.action->left;
+  const Action sent = action_of(send);
+  const Action action = action_of(receive);
+  const Slice& from = sent.left;
   const Slice& into = action.into;
+  // From where the sender is to where the stand-in of the receiver is.
+  const int turns = -symmetry_.turns_of(sent.peer);
+  learn(send.rank, receive.rank, turns);
   if (from.count != into.count) {
     fail(receive,
          "takes " + blocks(into.count) + ", but " + text_of(send) + " has " + std::to_string(from.count));
     return;
   }
-  relays_ = relays_ || (has_private_lengths(problem_.collective) && !is_direct(send, receive));
+  relays_ = relays_ || (has_private_lengths(problem_.collective) &&
+                        !is_direct(problem_.collective, send.rank, sent, receive.rank, action));
   for (int i = 0; i < into.count; ++i) {
-    const int sent = cells(send.rank).shape(from, i);
     const int expected = cells(receive.rank).shape(into, i);
-    if (sent != expected) {
+    int found = cells(send.rank).shape(from, i);
+    if (!is_alltoall(problem_.collective)) found = symmetry_.turned_block(found, turns);
+    if (found != expected) {
       fail(receive, "expects block " + std::to_string(expected) + ", but " + text_of(send) + " has block " +
-                        std::to_string(sent));
+                        std::to_string(found));
       return;
     }
-    Expressions::Id arrived = read(send, from, i);
+    Value arrived = expressions_.turned(read(send, from, i), turns);
     if (action.kind == Kind::recv_reduce && error_.empty()) {
-      const Expressions::Id held = read(receive, action.with(), i);
+      const Value held = read(receive, action.with(), i);
       if (!error_.empty()) return;
       const bool left = action.arriving == Side::left;
       arrived = combine(receive, left ? arrived : held, left ? held : arrived);
     }
-    write(receive, i, arrived);
+    write(receive, into, i, arrived);
   }
 }
 
 /// Whether a message is one block on its way from the rank that has it to the one that wants it.
-bool SymbolicRun::is_direct(const Posted& send, const Posted& receive) const {
-  const Slice& from = send.action->left;
-  const Slice& into = receive.action->into;
+bool SymbolicRun::is_direct(Collective collective, int sender, const Action& send, int receiver,
+                            const Action& receive) {
+  const Slice& from = send.left;
+  const Slice& into = receive.into;
   if (from.buffer != Buffer::input || into.buffer != Buffer::output || from.count != 1) return false;
-  const bool is_gathered = is_gather(problem_.collective);
-  const bool is_scattered = is_scatter(problem_.collective);
-  return from.first == (is_gathered ? send.rank : receive.rank) &&
-         into.first == (is_scattered ? receive.rank : send.rank);
+  return from.first == (is_gather(collective) ? sender : send.peer) &&
+         into.first == (is_scatter(collective) ? receiver : receive.peer);
 }
 
-void SymbolicRun::compute(int rank, const Action& action) {
-  const Posted here{&action, rank};
+void SymbolicRun::compute(const Posted& here, const Action& action) {
   for (int i = 0; i < action.into.count; ++i) {
-    const Expressions::Id left = read(here, action.left, i);
-    const Expressions::Id right = action.kind == Kind::reduce ? read(here, action.right, i) : left;
+    const Value left = read(here, action.left, i);
+    const Value right = action.kind == Kind::reduce ? read(here, action.right, i) : left;
     if (!error_.empty()) return;
-    write(here, i, action.kind == Kind::reduce ? combine(here, left, right) : left);
+    write(here, action.into, i, action.kind == Kind::reduce ? combine(here, left, right) : left);
   }
 }
 
@@ -264,66 +288,65 @@ void SymbolicRun::finish_one(int rank) {
   if (--ranks_[static_cast<std::size_t>(rank)].unfinished == 0) ready_.push_back(rank);
 }
 
-Expressions::Id SymbolicRun::combine(const Posted& where, Expressions::Id left, Expressions::Id right) {
-  const auto& a = expressions_[left];
-  const auto& b = expressions_[right];
-  if (a.block != b.block) {
-    fail(where, "reduces block " + std::to_string(a.block) + " with block " + std::to_string(b.block));
-  } else if (a.lowest_rank == b.lowest_rank) {
-    fail(where, "takes the contribution of " + name(a.lowest_rank) + " twice");
+SymbolicRun::Value SymbolicRun::combine(const Posted& where, Value left, Value right) {
+  const int one = expressions_.block_of(left);
+  const int other = expressions_.block_of(right);
+  if (one != other) {
+    fail(where, "reduces block " + std::to_string(one) + " with block " + std::to_string(other));
+  } else if (left.turns == right.turns && expressions_[left].lowest_rank == expressions_[right].lowest_rank) {
+    fail(where, "takes the contribution of " + name(expressions_[left].lowest_rank) + " twice");
   }
   return expressions_.combine(left, right);
 }
 
-const Action* SymbolicRun::find_waiting(int rank) const {
-  const auto i = static_cast<std::size_t>(rank);
-  if (ranks_[i].round == schedules_[i].rounds()) return nullptr;
-  for (const Action& action : schedules_[i].round(ranks_[i].round)) {
+std::optional<Action> SymbolicRun::find_waiting(int rank) const {
+  const int round = ranks_[static_cast<std::size_t>(rank)].round;
+  if (round == schedules_.rounds(rank)) return {};
+  for (std::size_t index = 0; index < schedules_.actions(rank, round); ++index) {
+    const Action action = action_of({rank, index});
     if (!action.communicates()) continue;
     const auto channel = channels_.find(channel_of(rank, action));
     if (channel == channels_.end()) continue;
-    const auto is_it = [&](const Posted& one) { return one.action == &action; };
-    if (std::ranges::any_of(channel->second, is_it)) return &action;
+    const auto is_it = [&](const Posted& one) { return one.rank == rank && one.index == index; };
+    if (is_it(channel->second.first) || std::ranges::any_of(channel->second.others, is_it)) return action;
   }
-  return nullptr;
+  return {};
 }
 
 std::string SymbolicRun::describe_deadlock() const {
   const auto count = static_cast<int>(ranks_.size());
   int rank = 0;
-  while (rank < count && find_waiting(rank) == nullptr) ++rank;
+  while (rank < count && !find_waiting(rank)) ++rank;
   if (rank == count) return {};
   const int first = rank;
   constexpr int most_named = 4;
   std::string text = "deadlock: ";
   for (int named = 0; named < most_named && (named == 0 || rank != first); ++named) {
-    const Action* action = find_waiting(rank);
-    if (action == nullptr) break;
+    const std::optional<Action> action = find_waiting(rank);
+    if (!action) break;
     text += (named == 0 ? "" : "; ") + place(rank, ranks_[static_cast<std::size_t>(rank)].round) +
             to_string(*action) + " waits";
-    rank = action->peer;
+    rank = symmetry_.stand_in(action->peer);
   }
   return text;
 }
 
 std::string SymbolicRun::text_of(const Posted& one) const {
-  return to_string(*one.action) + " of " + name(one.rank) + " in round " +
+  return to_string(action_of(one)) + " of " + name(one.rank) + " in round " +
          std::to_string(ranks_[static_cast<std::size_t>(one.rank)].round);
 }
 
 void SymbolicRun::fail(const Posted& where, const std::string& what) {
   if (!error_.empty()) return;
-  error_ = place(where.rank, ranks_[static_cast<std::size_t>(where.rank)].round) + to_string(*where.action) +
-           " " + what;
+  error_ = place(where.rank, ranks_[static_cast<std::size_t>(where.rank)].round) +
+           to_string(action_of(where)) + " " + what;
 }
 
-void SymbolicRun::write(const Posted& where, int index, Expressions::Id value) {
-  const Slice& slice = where.action->into;
+void SymbolicRun::write(const Posted& where, const Slice& slice, int index, Value value) {
   Rank& rank = ranks_[static_cast<std::size_t>(where.rank)];
   const Cells& its_cells = cells(where.rank);
   if (slice.buffer == Buffer::output && its_cells.output_destroys_input()) {
-    std::fill_n(rank.memory.begin(), schedules_[static_cast<std::size_t>(where.rank)].blocks(),
-                Expressions::undefined);
+    std::fill_n(rank.memory.begin(), schedules_.blocks(), Value{});
   }
   const auto cell = static_cast<std::size_t>(its_cells.number(slice, index));
   rank.memory[cell] = value;
@@ -335,14 +358,14 @@ void SymbolicRun::write(const Posted& where, int index, Expressions::Id value) {
   rank.is_written[cell] = true;
 }
 
-Expressions::Id SymbolicRun::read(const Posted& where, const Slice& slice, int index) {
-  const Expressions::Id id = ranks_[static_cast<std::size_t>(where.rank)]
-                                 .memory[static_cast<std::size_t>(cells(where.rank).number(slice, index))];
-  if (id == Expressions::undefined) {
+SymbolicRun::Value SymbolicRun::read(const Posted& where, const Slice& slice, int index) {
+  const Value value = ranks_[static_cast<std::size_t>(where.rank)]
+                          .memory[static_cast<std::size_t>(cells(where.rank).number(slice, index))];
+  if (!value.is_defined()) {
     fail(where,
          "reads " + to_string(Slice{slice.buffer, slice.block(index), 1}) + ", which was never written");
   }
-  return id;
+  return value;
 }
 
 }  // namespace stretto

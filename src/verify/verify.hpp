@@ -8,6 +8,7 @@
 #include "algorithms/registry.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"
+#include "verify/symmetry.hpp"
 
 namespace stretto {
 
@@ -30,6 +31,9 @@ struct Traffic {
 struct Proof {
   /// One line that says what is wrong and where; empty if the proof holds.
   std::string error;
+  /// How many ranks were carried out; fewer than all if they stand for others (Symmetry). Then it is not
+  /// known whether results keep rank order or are those of the fixed tree.
+  int carried_out = 0;
   /// Every result is a0 op a1 op … in rank order.
   bool keeps_order = true;
   /// Every result is the expression of the fixed tree.
@@ -66,7 +70,11 @@ struct Proof {
 Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology);
 
 /// Builds the schedules, proves them in both placements, and checks what the registry says of the recipe.
-/// Throws std::invalid_argument early if that would take more than about 3 GiB.
+/// Where the schedules of all ranks would take more than about 3 GiB, ranks that behave alike stand for the
+/// others. Throws std::invalid_argument early if there are none.
 Proof verify(const Recipe& recipe, const Topology& topology, int root = 0);
+
+/// Proves the recipe by the ranks that stand for all others.
+Proof verify(const Recipe& recipe, const Topology& topology, const Symmetry& symmetry);
 
 }  // namespace stretto

@@ -33,12 +33,13 @@ def verify(
 ) -> None:
     """Prove that algorithms are correct, by executing the schedules of all ranks symbolically.
 
-    With up to 8 ranks, every rank is proven as root; with more, four of them.
+    With up to 8 ranks, every rank is proven as root; with more, four of them. On many ranks, one or a few
+    that behave like all others stand for them.
     """
     recipes = recipes_to_prove(names or [], collective)
     scope = Scope.of(topology) if topology is not None else Scope.many(ranks, topologies)
-    failures = prove_all(recipes, scope.topologies)
-    verdicts = list(judge_all(recipes, failures))
+    found = prove_all(recipes, scope.topologies)
+    verdicts = list(judge_all(recipes, found))
     print_result(as_json, lambda: verdicts_json(verdicts, scope), lambda: print_verdicts(verdicts, scope))
-    if failures:
+    if found.failures:
         raise typer.Exit(1)

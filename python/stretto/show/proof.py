@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
@@ -57,6 +57,21 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Findings:
+    """What the proofs of all recipes found."""
+
+    failures: list[Failure] = field(default_factory=list)
+    """One root for each recipe and topology at most."""
+    stand_ins: dict[Recipe, int] = field(default_factory=dict)
+    """How many ranks stood for all others, where some did."""
+
+    def add(self, other: Findings) -> None:
+        """Adds the findings of other proofs."""
+        self.failures.extend(other.failures)
+        self.stand_ins.update(other.stand_ins)
+
+
+@dataclass(frozen=True, slots=True)
 class _Task:
     recipe: Recipe
     topologies: tuple[str, ...]
@@ -75,10 +90,10 @@ def recipes_to_prove(names: Sequence[str], collective: str | None) -> list[Recip
     return list(dict.fromkeys(recipes))
 
 
-def prove_all(recipes: list[Recipe], topologies: list[str]) -> list[Failure]:
-    """Prove each recipe on each topology. Returns the failures, one root for each pair at most."""
+def prove_all(recipes: list[Recipe], topologies: list[str]) -> Findings:
+    """Prove each recipe on each topology."""
     tasks = list(_tasks(recipes, topologies))
-    failures: list[Failure] = []
+    all_found = Findings()
     bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -89,9 +104,9 @@ def prove_all(recipes: list[Recipe], topologies: list[str]) -> list[Failure]:
     with bar, ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
         row = bar.add_task("proving", total=len(recipes) * len(topologies))
         for task, found in zip(tasks, pool.map(_prove, tasks), strict=True):
-            failures += found
+            all_found.add(found)
             bar.update(row, advance=len(task.topologies), description=f"proving {task.recipe}")
-    return failures
+    return all_found
 
 
 def _tasks(recipes: list[Recipe], topologies: list[str]) -> Iterator[_Task]:
@@ -111,8 +126,8 @@ def _tasks(recipes: list[Recipe], topologies: list[str]) -> Iterator[_Task]:
             yield _Task(recipe, tuple(chunk))
 
 
-def _prove(task: _Task) -> list[Failure]:
-    failures = []
+def _prove(task: _Task) -> Findings:
+    found = Findings()
     for text in task.topologies:
         topology = parse_topology(text)
         for root in roots_of(task.recipe.collective, topology.ranks):
@@ -120,7 +135,9 @@ def _prove(task: _Task) -> list[Failure]:
                 report = _core.verify(task.recipe.collective, task.recipe.text, topology, root)
             except ValueError as error:
                 raise StrettoError(f"{task.recipe.collective} {error}") from None
+            if report.carried_out < topology.ranks:
+                found.stand_ins[task.recipe] = report.carried_out
             if not report.ok:
-                failures.append(Failure(task.recipe, text, root, report.error))
+                found.failures.append(Failure(task.recipe, text, root, report.error))
                 break
-    return failures
+    return found

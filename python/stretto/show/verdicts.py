@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from stretto.show.proof import Failure, Scope
+from stretto.show.proof import Failure, Findings, Scope
 from stretto.spec.recipes import Recipe
 from stretto.spec.topologies import as_option, parse_topology
 from stretto.support.json_files import document_text
@@ -22,14 +22,16 @@ class Verdict:
     """The number of topologies on which the recipe is wrong."""
     simplest: Failure | None
     """The failure with the fewest ranks."""
+    stand_ins: int | None = None
+    """How many ranks stood for all others; None if all were carried out."""
 
 
-def judge_all(recipes: Iterable[Recipe], failures: Sequence[Failure]) -> Iterator[Verdict]:
+def judge_all(recipes: Iterable[Recipe], found: Findings) -> Iterator[Verdict]:
     """Yields the verdict on each recipe."""
     for recipe in recipes:
-        wrong = [failure for failure in failures if failure.recipe == recipe]
+        wrong = [failure for failure in found.failures if failure.recipe == recipe]
         simplest = min(wrong, key=lambda one: parse_topology(one.topology).ranks, default=None)
-        yield Verdict(recipe, len(wrong), simplest)
+        yield Verdict(recipe, len(wrong), simplest, found.stand_ins.get(recipe))
 
 
 def verdicts_json(verdicts: Iterable[Verdict], scope: Scope) -> str:
@@ -42,6 +44,7 @@ def verdicts_json(verdicts: Iterable[Verdict], scope: Scope) -> str:
             "wrong_topologies": one.wrong,
             "simplest": one.simplest
             and {"topology": one.simplest.topology, "root": one.simplest.root, "error": one.simplest.error},
+            "stand_ins": one.stand_ins,
         }
         for one in verdicts
     ]
@@ -56,7 +59,13 @@ def print_verdicts(verdicts: Iterable[Verdict], scope: Scope) -> None:
             where = f"{one.wrong} of {len(scope.topologies)} topologies"
             print(f"{one.recipe}: WRONG on {where};\n  {_failure_text(one.simplest)}")
         else:
-            print(f"{one.recipe}: proven {scope.text}")
+            print(f"{one.recipe}: proven {scope.text}{_stand_ins_text(one.stand_ins)}")
+
+
+def _stand_ins_text(count: int | None) -> str:
+    if count is None:
+        return ""
+    return ", by 1 rank that stands for all" if count == 1 else f", by {count} ranks that stand for all"
 
 
 def _failure_text(failure: Failure) -> str:

@@ -24,7 +24,7 @@ namespace stretto::allreduce {
 Schedule multilane(const Task& task, int rank) {
   const Topology& topology = task.topology;
   const int number = topology.node(rank);
-  const Schedule across = build(task.parts[0], Topology::flat(topology.nodes), 0, number);
+  const Schedule across = build(task.parts[0], topology.of_leaders(), 0, number);
   const Lanes node{.ranks = topology.on_node(number),
                    .me = topology.place(rank),
                    .begins = Lanes::alike(topology.min_ppn, across.blocks())};

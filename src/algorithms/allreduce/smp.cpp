@@ -17,7 +17,7 @@ namespace stretto::allreduce {
 Schedule smp(const Task& task, int rank) {
   const Topology& topology = task.topology;
   // All ranks build it, since all must agree on the number of blocks.
-  const Schedule across = build(task.parts[0], Topology::flat(topology.nodes), 0, topology.node(rank));
+  const Schedule across = build(task.parts[0], topology.of_leaders(), 0, topology.node(rank));
   const Levels levels(topology, rank, task.root);
   Schedule schedule(task.ranks(), rank, across.blocks());
   const Place partial = levels.append_reduce(schedule, {.buffer = Buffer::output});

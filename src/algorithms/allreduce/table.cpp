@@ -26,7 +26,7 @@ std::string_view nap_unsupported(const Task& task) {
 }
 
 bool part_keeps_order_among_nodes(const Task& task) {
-  return task.topology.contiguous && keeps_order(task.parts[0], Topology::flat(task.topology.nodes));
+  return task.topology.contiguous && keeps_order(task.parts[0], task.topology.of_leaders());
 }
 
 std::string_view multilane_unsupported(const Task& task) {

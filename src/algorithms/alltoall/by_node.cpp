@@ -143,8 +143,7 @@ class ByNode {
       return is_final() ? output(borders[i], count) : scratch(from_node_ + borders[i], count);
     };
     if (is_regular()) {
-      const Topology flat = Topology::flat(topology_.nodes);
-      const Schedule part = stretto::build(task_.parts[0], flat, 0, node_);
+      const Schedule part = stretto::build(task_.parts[0], topology_.of_leaders(), 0, node_);
       schedule_.append(part, {.ranks = ranks,
                               .input = Buffer::scratch,
                               .output = is_final() ? Buffer::output : Buffer::scratch,

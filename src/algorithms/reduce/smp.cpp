@@ -18,7 +18,7 @@ Schedule smp(const Task& task, int rank) {
   const Topology& topology = task.topology;
   // All ranks build it, since all must agree on the number of blocks.
   const Schedule across =
-      build(task.parts[0], Topology::flat(topology.nodes), topology.node(task.root), topology.node(rank));
+      build(task.parts[0], topology.of_leaders(), topology.node(task.root), topology.node(rank));
   const Levels levels(topology, rank, task.root);
   Schedule schedule(task.ranks(), rank, across.blocks());
   Place partial{.buffer = Buffer::output};

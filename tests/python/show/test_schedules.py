@@ -293,6 +293,7 @@ def test_verify_shows_the_error_of_the_fewest_ranks(monkeypatch: pytest.MonkeyPa
     class Report:
         def __init__(self, topology: _core.Topology) -> None:
             self.ok = topology.ranks < 3
+            self.carried_out = topology.ranks
             self.error = "" if self.ok else f"rank 1 of {topology.ranks} reads what nobody wrote"
 
     # The workers are forked, so they have this too.
@@ -303,6 +304,12 @@ def test_verify_shows_the_error_of_the_fewest_ranks(monkeypatch: pytest.MonkeyPa
     assert result.exit_code == 1
     assert "allreduce ring: WRONG on 3 of 5 topologies" in result.output
     assert "--topology nodes=3,ppn=1: rank 1 of 3 reads what nobody wrote" in result.output
+
+
+def test_verify_says_that_a_rank_stood_for_all() -> None:
+    where = ("--topology", "nodes=2048,ppn=16")
+    proven = "allgather ring: proven on nodes=2048,ppn=16, by 1 rank that stands for all\n"
+    assert run("verify", "ring", "--collective", "allgather", *where) == proven
 
 
 def test_roots_are_all_of_few_ranks_and_four_of_many() -> None:
