@@ -410,12 +410,13 @@ void Learner::count_won() {
 }
 
 void Learner::begin_due_duel() {
-  if (is_loser_called() || must_look_) return;  // one thing after the other
+  // If the network seems to have changed, that is found out first.
+  if (is_loser_called() || must_look_) return;
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
-  // If the network seems to have changed, that is found out first. Where a look costs next to nothing, one
-  // that is due comes first, too: a change shows in the time of calls in a row.
+  // Where a look costs next to nothing, one that is due comes before a rematch: a change shows in the time of
+  // calls in a row.
   const bool is_look_due = calls_ >= next_watch_ && calls_between_watches() == least_watch;
-  if (duel_ || is_look_due || watch_.is_suspicious() || rematch_at_ == 0 || calls_ < rematch_at_) return;
+  if (duel_ || is_look_due || rematch_at_ == 0 || calls_ < rematch_at_) return;
   count_won();
   const double loss = (is_native(rival_) ? lost_by_native() : least_excess * calls_of_slow_challenger) *
                       decided_.call_seconds;
@@ -479,6 +480,7 @@ void Learner::watch(const Recent& recent) {
       if (probation_) look_at_winner(recent);
       return;
     case Watch::Finding::suspicious:
+      must_look_ = true;
       next_watch_ = calls_ + Watch::window;
       return;
     case Watch::Finding::changed:

@@ -40,7 +40,6 @@ class Watch {
   /// decides. That happens once for each expected time: if the look finds calls as usual, single calls
   /// between others are no measure here. On a slow link they meet bytes that the call before has left in it.
   bool is_surprised_by(double seconds, std::size_t bytes);
-  [[nodiscard]] bool is_suspicious() const { return strikes_ > 0; }
   /// The seconds expected of a call of this length; 0: none are.
   [[nodiscard]] double expected(std::size_t bytes) const { return bytes == bytes_ ? reference_ : 0; }
 
