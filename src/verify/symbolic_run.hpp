@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -121,8 +120,8 @@ class SymbolicRun {
   std::vector<Cells> cells_;
   std::vector<std::vector<Expressions::Id>> contributions_;  // [stand-in][block]; undefined if it has none
   std::vector<Rank> ranks_;
-  std::unordered_map<Pair, Channel, PairHash>
-      channels_;            // empty ones are removed: there are p log2(p) in all
+  // Empty channels are removed: there are p log2(p) in all.
+  std::unordered_map<Pair, Channel, PairHash> channels_;
   std::vector<int> ready_;  // ranks whose round has ended
   Expressions expressions_;
   bool relays_ = false;
