@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.python.conftest import Runner
+    from tests.python.conftest import Ran, Runner
 
 RANKS = 3
 FORCED = {
@@ -35,11 +35,16 @@ MISMATCHES = [
 FORMS = ["blocking", "non-blocking", "persistent"]
 
 
+def told_by(ran: Ran) -> list[str]:
+    """The lines, but for those of ranks that notice the job's end before the launcher ends them."""
+    return [line for line in ran.lines if not line.endswith(" waits for it; the job ends")]
+
+
 def check_told(mpi: Runner, form: str, what: str, differences: tuple[str, str], more: dict[str, str]) -> None:
     program = [str(mpi.compiled("mismatch.c")), form, what]
     ran = mpi.run(program, ranks=RANKS, STRETTO_CHECK="1", more=more)
     assert ran.code != 0, ran.output
-    assert ran.lines == [WHERE.format(*differences)], ran.output
+    assert told_by(ran) == [WHERE.format(*differences)], ran.output
     assert "right" not in ran.output.splitlines()
 
 
@@ -96,7 +101,7 @@ def test_a_length_that_two_ranks_know(mpi: Runner, form: str, what: str) -> None
     program = [str(mpi.compiled("mismatch.c")), form, what]
     ran = mpi.run(program, ranks=RANKS, STRETTO_CHECK="1", more={**FORCED, **PRIVATE_SPECS})
     assert ran.code != 0, ran.output
-    assert ran.lines == [BETWEEN.format(*PRIVATE[what])], ran.output
+    assert told_by(ran) == [BETWEEN.format(*PRIVATE[what])], ran.output
 
 
 @pytest.mark.parametrize("what", PRIVATE)
@@ -104,7 +109,7 @@ def test_a_length_in_what_the_library_carries_out(mpi: Runner, what: str) -> Non
     program = [str(mpi.compiled("mismatch.c")), "blocking", what]
     ran = mpi.run(program, ranks=RANKS, STRETTO_CHECK="1")
     assert ran.code != 0, ran.output
-    assert ran.lines == [BETWEEN.format(*PRIVATE[what])], ran.output
+    assert told_by(ran) == [BETWEEN.format(*PRIVATE[what])], ran.output
 
 
 @pytest.mark.parametrize("form", FORMS)
