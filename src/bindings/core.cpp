@@ -327,7 +327,8 @@ void bind_proof(nb::module_& module) {
         const nb::gil_scoped_release released;
         return verify(question.recipe, question.topology, question.root);
       },
-      "Proves the schedules of all ranks, out of place and in place, and what the registry says about them.\n\n"
+      "Proves the schedules of all ranks, out of place and in place, and what the registry says about "
+      "them.\n\n"
       "Where that would take more than about 3 GiB, ranks that behave alike stand for the others. Raises\n"
       "ValueError early if there are none.");
   def_question(
