@@ -130,9 +130,10 @@ std::vector<int> compared_turns(int all, int most) {
 
 /// Compares the schedules of the stand-ins with those after the turns; finds out about sides.
 bool holds(Symmetry& symmetry, const Recipe& recipe, const Topology& topology, int most_compared) {
+  const std::vector<int> compared = compared_turns(symmetry.turns(), most_compared);
   for (int rank = 0; rank < symmetry.period; ++rank) {
     const Schedule one = build(recipe, topology, 0, rank);
-    for (const int turns : compared_turns(symmetry.turns(), most_compared)) {
+    for (const int turns : compared) {
       Comparison comparison(symmetry, recipe.algorithm->collective, turns);
       if (!comparison.holds(one, build(recipe, topology, 0, symmetry.turned_rank(rank, turns)))) return false;
       symmetry.changes_sides = symmetry.changes_sides || comparison.found_other_sides();
