@@ -24,7 +24,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C code */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 5
+#define STRETTO_GROUP_INTERFACE 6
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
@@ -83,14 +83,6 @@ int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, cons
 /* Ends what stretto_begin_by_store() began. Waits for no other rank, but waits up to `seconds` until all data
  * that was sent has left. All groups must have been freed. After that, the process may begin again. */
 int stretto_end(double seconds);
-/* In a job without MPI, makes all works fail with this reason (one line), here and soon on all other ranks,
- * since messages in flight can neither end nor be taken back. The buffers of works that have failed so are
- * free. Nothing more can be started until the job ends; then the process may begin again. Has no effect in a
- * job with MPI. */
-void stretto_fail(const char* reason);
-/* Returns why the job can start nothing more (a rank has died, or stretto_fail() was called), or NULL. */
-const char* stretto_failure(void);
-
 /* The rank of this process and the number of ranks, in the job and on its node. */
 typedef struct stretto_place {
   int rank;
@@ -101,9 +93,13 @@ typedef struct stretto_place {
 int stretto_find_place(stretto_place* place);
 
 /* Makes a group of these ranks of the job, or of all its ranks if `ranks` is NULL. Collective over the ranks
- * of the group, and waits for them. Groups that different threads make at the same time need different
- * tags. */
-stretto_group* stretto_group_make(const int* ranks, int count, int tag);
+ * of the group, and waits for them; without MPI, for at most `seconds`. Groups that different threads make at
+ * the same time need different tags. */
+stretto_group* stretto_group_make(const int* ranks, int count, int tag, double seconds);
+/* In a job without MPI, ends this rank's part in the group with this reason (one line). Its works fail. The
+ * other ranks hear of it, and all of their works fail that need this rank. Nothing more can be started in the
+ * group. Other groups go on. Has no effect in a job with MPI. */
+void stretto_group_fail(stretto_group* group, const char* reason);
 /* Works of the group that have not ended go on. */
 void stretto_group_free(stretto_group* group);
 
@@ -167,6 +163,13 @@ int stretto_work_wait(stretto_work* work, double seconds);
  * thread calls stretto_work_end_wait(). In between it may make no call of a collective. */
 void stretto_work_begin_wait(stretto_work* work);
 void stretto_work_end_wait(void);
+/* Returns a number that changes whenever bytes of the work have moved, as far as Stretto knows: an MPI library
+ * does not tell of its messages. */
+unsigned long long stretto_work_steps(stretto_work* work);
+/* In a job without MPI, makes a work fail with this reason (one line), and ends this rank's part in the group
+ * from this work on, as stretto_group_fail() does. Collectives that were started earlier go on. Returns whether
+ * the work has ended, and its buffers are free. In a job with MPI, returns 0: a call cannot be taken back. */
+int stretto_work_fail(stretto_work* work, const char* reason);
 /* Returns the error of a work that has ended, as one line, or NULL if it succeeded. */
 const char* stretto_work_error(const stretto_work* work);
 /* Returns the rank from which the work received. */

@@ -90,16 +90,27 @@ struct InterfaceTraits {
   // The functions of a job without MPI (mpi/own_network.hpp); otherwise nullptr.
   /// Returns the address of a function, for mpi_symbol().
   void* (*own_symbol)(const char*) = nullptr;
-  /// Returns the reason why all messages fail, or nullptr if they do not.
-  const char* (*failure)() = nullptr;
-  /// Makes all messages fail, on all ranks.
-  void (*fail)(const char* reason) = nullptr;
-  /// Makes all messages fail because a rank has ended, unless another rank reports the reason within half a
-  /// second.
-  void (*fail_late)(const char* reason) = nullptr;
+  /// Returns the error code with which collective call number `call` of a communicator fails, or MPI_SUCCESS.
+  /// A call that has not begun also fails if any rank of the communicator has ended.
+  int (*why_ended)(MPI_Comm, std::uint64_t call, bool has_begun) = nullptr;
+  /// Ends this rank's part in a communicator: in its messages, and in its collective calls from number `from`
+  /// on. These fail, and the other ranks hear the reason, which is one line.
+  void (*end_in)(MPI_Comm, std::uint64_t from, const char* reason) = nullptr;
+  /// Notes that the process of a rank has ended, or only that it has given up a call. Returns the error code of
+  /// calls that need it.
+  int (*note_ended)(int rank, bool gave_up_call) = nullptr;
+  /// Does what end_in() does unless spare() is called within `seconds`. mpi.comm_world stands for everything.
+  void (*limit)(MPI_Comm, double seconds, const char* reason) = nullptr;
+  void (*spare)(MPI_Comm) = nullptr;
+  /// Returns a number that changes whenever bytes of a message in flight have moved.
+  std::uint64_t (*steps)(MPI_Request) = nullptr;
+  /// Error codes from here on stand for a reason, which MPI_Error_string() returns.
+  static constexpr int first_reason = 1000;
 
   /// Whether there is a library to which the program's collectives can be left.
   [[nodiscard]] bool has_library() const { return own_symbol == nullptr; }
+  /// Whether an error is the end of a rank's part, so that no other call of its communicator is possible.
+  [[nodiscard]] bool is_end(int error) const { return !has_library() && error >= first_reason; }
 };
 
 /// The functions and constants of the MPI library in this process.

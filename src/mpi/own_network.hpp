@@ -10,12 +10,6 @@
 
 namespace stretto {
 
-/// Returns the parent of a rank in the tree over which the ranks exchange their addresses: that rank without
-/// its lowest bit.
-constexpr int parent_in_start(int rank) {
-  return rank & (rank - 1);
-}
-
 /// Fills in `mpi`. Each rank's endpoint knows the address of its parent. Collective over all ranks. Returns
 /// an empty line, or one with the reason if not all ranks have come within `seconds`. In either case, the
 /// network has begun.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statuses, whose layout depends on the interface.
+// Statuses, whose layout depends on the interface, and the texts of errors.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "mpi/mpi.hpp"
@@ -61,5 +62,14 @@ class OwnStatuses {
  private:
   std::vector<std::byte> blocks_;  // operator new aligns them for any type
 };
+
+/// Returns MPI's text of an error code, without what follows its first line.
+inline std::string text_of_error(int error) {
+  MpiText text{};
+  int length = 0;
+  mpi.Error_string(error, text.data(), &length);
+  const std::string line(text.data());
+  return line.substr(0, line.find('\n'));
+}
 
 }  // namespace stretto

@@ -18,8 +18,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A link that is silent for this long is lost. If there is nothing to send, the kernel probes the link.
-constexpr int longest_silence = 30;  // s
+/// A link that is silent for this long is lost, as it is for TCP when there is something to send. If there is
+/// nothing to send, the kernel probes the link. (Whoever waits with a time-out does not wait so long. An
+/// outage of some minutes, such as that of a switch that starts again, must not end a job that survives it
+/// with gloo and MPI libraries, which never probe.)
+constexpr int longest_silence = 900;  // s
+constexpr int probes = 15;
 
 void set(const Socket& socket, int level, int option, int value) {
   setsockopt(socket.file(), level, option, &value, sizeof(value));
@@ -28,18 +32,9 @@ void set(const Socket& socket, int level, int option, int value) {
 void configure(const Socket& socket) {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, longest_silence / 3);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, longest_silence / 6);
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
-}
-
-/// Whether bytes that were sent have not been acknowledged for too long. A peer that is late still
-/// acknowledges, namely that it has no room. (TCP_USER_TIMEOUT would take that for a lost link.)
-bool is_silent(const Socket& socket) {
-  tcp_info info{};
-  socklen_t length = sizeof(info);
-  return getsockopt(socket.file(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_unacked > 0 &&
-         milliseconds(info.tcpi_last_ack_recv) > seconds(longest_silence);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, longest_silence / probes);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, longest_silence / probes);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, probes - 1);
 }
 
 /// Limits the system's send buffer to the bytes that fill a link of 25 Gbit/s for a round trip, but not below
@@ -110,6 +105,7 @@ bool Connection::read() {
     close();
     endpoint_.lose(peer_, "its data cannot be read");
   }
+  if (found == FrameReader::Found::something) note_step();
   return found != FrameReader::Found::nothing;
 }
 
@@ -119,23 +115,22 @@ std::optional<Landing> Connection::take(const Frame& frame) {
     endpoint_.take_farewell(peer_);
     return Landing{};
   }
-  if (frame.kind != FrameKind::failure) {
+  if (frame.kind != FrameKind::news) {
     const bool counts = endpoint_.failure() == nullptr || frame.kind == FrameKind::welcome;
     return counts ? take_own(frame) : std::optional(Landing{});
   }
-  if (frame.bytes > longest_failure) return std::nullopt;
-  if (frame.bytes == 0) {
-    endpoint_.fail_locked("");
-    return Landing{};
-  }
-  told_.emplace(frame.bytes, '\0');
-  return Landing{.into = reinterpret_cast<std::byte*>(told_->data()), .room = told_->size()};
+  const bool is_rank = frame.tag >= 0 && frame.tag < endpoint_.ranks();
+  if (!is_rank || frame.bytes == 0 || frame.bytes > longest_reason) return std::nullopt;
+  told_ = News{.rank = frame.tag, .group = frame.context, .from = frame.number, .reason = nullptr};
+  text_.assign(frame.bytes, '\0');
+  return Landing{.into = reinterpret_cast<std::byte*>(text_.data()), .room = text_.size()};
 }
 
 void Connection::take_end() {
   if (!told_) return take_own_end();
-  const std::string reason = *std::exchange(told_, std::nullopt);
-  endpoint_.fail_locked(reason);
+  News news = *std::exchange(told_, std::nullopt);
+  news.reason = keep_reason(text_);
+  endpoint_.take_news(news, peer_);
 }
 
 void Connection::say_farewell() {
@@ -143,10 +138,14 @@ void Connection::say_farewell() {
   flush();
 }
 
-void Connection::tell_failure(const std::string& reason) {
-  const std::size_t bytes = std::min(reason.size(), longest_failure);
-  queue_.add_copied({.kind = FrameKind::failure, .bytes = bytes},
-                    reinterpret_cast<const std::byte*>(reason.data()));
+void Connection::tell(const News& news) {
+  const std::string_view text = news.reason;
+  queue_.add_copied({.kind = FrameKind::news,
+                     .tag = news.rank,
+                     .context = news.group,
+                     .bytes = text.size(),
+                     .number = news.from},
+                    reinterpret_cast<const std::byte*>(text.data()));
   flush();
 }
 
@@ -263,10 +262,6 @@ void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
     const auto& other = endpoint_.peer(peer_).in;
     const bool may_say_farewell = other != nullptr && other->is_open();
     if (now - ended_ > longest_wait_for_farewell && !may_say_farewell) endpoint_.lose(peer_, how_of(error_));
-  } else if (state_ != State::without_address && state_ != State::connecting) {
-    if (now - looked_at_ < seconds(1)) return;
-    looked_at_ = now;
-    if (is_silent(socket_)) Connection::note_end(ETIMEDOUT);
   } else if (state_ == State::connecting && now - began_ > longest_beginning) {
     if (stream_ > 0) return note_end(ETIMEDOUT);
     Connection::note_end(ETIMEDOUT);
@@ -289,9 +284,14 @@ void Outgoing::note_end(int error) {
   endpoint_.look_soon();
 }
 
+/// Returns the length up to which messages are sent whole.
+std::size_t Outgoing::longest_whole() {
+  return Endpoint::streams() > 1 ? longest_whole_of_streams : longest_whole_message;
+}
+
 void Outgoing::send(Message& message) {
-  const std::size_t longest = Endpoint::streams() > 1 ? longest_whole_of_streams : longest_whole_message;
-  const bool fits = message.bytes <= longest && credit_for(message.bytes) <= credit_;
+  const bool must_ask = credit_ < most_credit / 2 && !asks_for_credit_;
+  const bool fits = message.bytes <= longest_whole() && credit_for(message.bytes) <= credit_ && !must_ask;
   Frame frame{.kind = fits ? FrameKind::message : FrameKind::offer,
               .tag = message.tag,
               .context = message.context,
@@ -300,6 +300,7 @@ void Outgoing::send(Message& message) {
     credit_ -= credit_for(message.bytes);
     queue_.add(frame, &message);
   } else {
+    asks_for_credit_ = true;
     frame.number = ++offers_;
     offered_[frame.number] = &message;
     queue_.add(frame);
@@ -307,11 +308,14 @@ void Outgoing::send(Message& message) {
   if (!writes_) flush();
 }
 
-/// A connection that waits to connect again has no socket.
+/// A connection that waits to connect again has no socket. Short messages that were offered for their credit
+/// count, long ones do not.
 std::size_t Outgoing::bytes_left() const {
   if (state_ == State::ended || state_ == State::useless || state_ == State::without_address) return 0;
   std::size_t all = long_sends_.bytes() + (socket_ ? Connection::bytes_left() : queue_.bytes());
   for (const auto& one : others_) all += one->is_ready() ? one->bytes_left() : 0;
+  for (const auto& [number, message] : offered_)
+    all += message->bytes <= longest_whole() ? credit_for(message->bytes) : 0;
   return all;
 }
 
@@ -353,20 +357,25 @@ std::optional<Landing> Outgoing::take_own(const Frame& frame) {
     credit_ = std::min(most_credit, credit_ + std::min<std::size_t>(frame.bytes, most_credit));
     return Landing{};
   }
+  if (frame.kind != FrameKind::wanted || frame.number > offers_) return std::nullopt;
+  asks_for_credit_ = false;
   const auto found = offered_.find(frame.number);
-  if (frame.kind != FrameKind::wanted || found == offered_.end()) return std::nullopt;
+  if (found == offered_.end()) return Landing{};  // it has failed meanwhile
   Message& message = *found->second;
   offered_.erase(found);
   send_long(frame.number, message);
   return Landing{};
 }
 
-void Outgoing::end_all(Message::State how) {
-  queue_.end_all(how);
-  for (const auto& one : others_) one->queue_.end_all(how);
-  long_sends_.end_all(how);
-  for (const auto& [number, message] : offered_) message->end(how);
-  offered_.clear();
+void Outgoing::fail(const Which& which, const char* reason) {
+  credit_ += queue_.fail(which, reason);
+  for (const auto& one : others_) credit_ += one->queue_.fail(which, reason);
+  long_sends_.fail(which, reason);
+  std::erase_if(offered_, [&](const auto& offered) {
+    if (!which(*offered.second)) return false;
+    offered.second->end_early(reason);
+    return true;
+  });
 }
 
 Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket) : Connection(endpoint, peer, nullptr) {
@@ -394,15 +403,27 @@ bool Incoming::look(bool readable, bool writable) {
   return (writable && flush()) || has_read;
 }
 
-/// The job fails only if messages from that rank cannot arrive any more: a rank may leave without waiting for
-/// what it has sent.
+/// Messages fail only if they cannot arrive any more: a rank may end without waiting for what it has sent.
 void Incoming::note_end(int error) {
   Connection::note_end(error);
-  const bool more_may_come = first_->is_open() || std::ranges::any_of(first_->others_, [](const auto& one) {
-                               return one->is_open();
-                             });
-  if (receive_ != nullptr || reads_part_ || (!first_->wanted_.empty() && !more_may_come))
-    endpoint_.fail_without(peer_);
+  const Message* const present = message_being_read();
+  if (present != nullptr)
+    first_->fail([&](const Message& one) { return &one == present; }, endpoint_.why_gone(peer_));
+  if (!first_->is_any_open()) first_->fail([](const Message&) { return true; }, endpoint_.why_gone(peer_));
+}
+
+bool Incoming::is_any_open() const {
+  return is_open() || std::ranges::any_of(others_, [](const auto& one) { return one->is_open(); });
+}
+
+Message* Incoming::message_being_read() const {
+  if (!reads_part_) return receive_;
+  const auto found = first_->wanted_.find(frame_.number);
+  return found == first_->wanted_.end() ? nullptr : found->second.receive;
+}
+
+void Incoming::note_step() {
+  if (Message* const present = message_being_read()) present->note_step();
 }
 
 std::optional<Landing> Incoming::take_own(const Frame& frame) {
@@ -456,8 +477,10 @@ std::optional<Landing> Incoming::take_offer(const Frame& frame) {
 }
 
 void Incoming::want(std::uint64_t number, Message& receive) {
-  wanted_[number] = {.receive = &receive, .rest = receive.arrived, .announced = 0};
-  if (!socket_) return endpoint_.fail_without(peer_);
+  if (!socket_) return receive.end_early(endpoint_.why_gone(peer_));
+  wanted_[number] = {
+      .receive = &receive, .bytes = receive.arrived, .rest = receive.arrived, .announced = 0};
+  if (taken_ > 0) queue_.add({.kind = FrameKind::credit, .bytes = std::exchange(taken_, 0)});
   queue_.add({.kind = FrameKind::wanted, .number = number});
   if (!writes_) flush();
 }
@@ -466,9 +489,8 @@ std::optional<Landing> Incoming::take_part(const Frame& frame) {
   const auto found = first_->wanted_.find(frame.number);
   if (found == first_->wanted_.end()) return std::nullopt;
   Wanted& wanted = found->second;
-  const Message& receive = *wanted.receive;
-  const std::size_t to_be_announced = receive.arrived - wanted.announced;
-  if (frame.bytes > std::min(to_be_announced, longest_part) || frame.context > receive.arrived - frame.bytes)
+  const std::size_t to_be_announced = wanted.bytes - wanted.announced;
+  if (frame.bytes > std::min(to_be_announced, longest_part) || frame.context > wanted.bytes - frame.bytes)
     return std::nullopt;
   wanted.announced += frame.bytes;
   reads_part_ = true;
@@ -476,6 +498,8 @@ std::optional<Landing> Incoming::take_part(const Frame& frame) {
     take_own_end();
     return Landing{};
   }
+  if (wanted.receive == nullptr) return Landing{};
+  const Message& receive = *wanted.receive;
   const std::size_t offset = frame.context;
   return offset >= receive.bytes ? Landing{} : Landing{receive.data + offset, receive.bytes - offset};
 }
@@ -486,15 +510,17 @@ void Incoming::take_own_end() {
     const auto found = first_->wanted_.find(frame_.number);
     found->second.rest -= frame_.bytes;
     if (found->second.rest > 0) return;
-    Message& receive = *found->second.receive;
+    Message* const receive = found->second.receive;
     first_->wanted_.erase(found);
-    receive.source = peer_;
-    return receive.end(Message::State::done);
+    if (receive == nullptr) return;
+    receive->source = peer_;
+    return receive->end(Message::State::done);
   }
   EarlyMessage* const early = std::exchange(early_, nullptr);
   Message* const receive = std::exchange(receive_, nullptr);
   if (early != nullptr) early->is_whole = true;
   if (own_early_) return endpoint_.deliver(std::move(own_early_), *receive);
+  if (receive == nullptr && early == nullptr) give_credit(frame_.bytes);  // the receive has failed
   if (receive == nullptr) return;
   receive->source = peer_;
   receive->arrived = frame_.bytes;
@@ -503,27 +529,26 @@ void Incoming::take_own_end() {
 }
 
 void Incoming::give_present(Inbox::Early early, Message& receive) {
+  if (!socket_) return receive.end_early(endpoint_.why_gone(peer_));
   own_early_ = std::move(early);
   receive_ = &receive;
-  if (!socket_) endpoint_.fail_without(peer_);
 }
 
-void Incoming::give_credit(std::size_t bytes) {
-  taken_ += credit_for(bytes);
-  if (taken_ < most_credit / 4) return;
-  queue_.add({.kind = FrameKind::credit, .bytes = std::exchange(taken_, 0)});
-  if (!writes_) flush();
-}
-
-void Incoming::fail() {
-  for (const auto& one : others_) one->reader_.forget_landing();
-  reader_.forget_landing();
-  early_ = nullptr;
-  own_early_ = nullptr;
-  if (Message* receive = std::exchange(receive_, nullptr)) receive->end(Message::State::failed);
-  for (const auto& [number, wanted] : wanted_) wanted.receive->end(Message::State::failed);
-  wanted_.clear();
-  queue_.end_all(Message::State::failed);
+void Incoming::fail(const Which& which, const char* reason) {
+  const auto skip_present = [&](Incoming& one) {
+    const Message* const present = one.message_being_read();
+    if (present != nullptr && which(*present)) one.reader_.forget_landing();
+  };
+  skip_present(*this);
+  for (const auto& one : others_) skip_present(*one);
+  if (receive_ != nullptr && which(*receive_)) {
+    if (std::exchange(own_early_, nullptr)) early_ = nullptr;
+    std::exchange(receive_, nullptr)->end_early(reason);
+  }
+  for (auto& [number, wanted] : wanted_) {
+    if (wanted.receive != nullptr && which(*wanted.receive)) std::exchange(wanted.receive, nullptr)->end_early(reason);
+  }
+  if (!is_any_open()) wanted_.clear();
 }
 
 }  // namespace stretto

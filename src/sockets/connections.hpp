@@ -19,13 +19,7 @@
 
 namespace stretto {
 
-/// Returns the part of the sender's credit that a whole message takes.
-constexpr std::size_t credit_for(std::size_t bytes) {
-  constexpr std::size_t of_any = 128;
-  return bytes + of_any;
-}
-
-/// What both ends have in common: a socket, the data to be written to it, and the end of the job.
+/// What both ends have in common: a socket, the data to be written to it, and news.
 class Connection : public Polled, protected FrameTaker {
  public:
   /// `long_sends`: the long messages of which it sends parts, or nullptr.
@@ -34,7 +28,7 @@ class Connection : public Polled, protected FrameTaker {
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
   void say_farewell();
-  void tell_failure(const std::string& reason);
+  void tell(const News& news);
   /// Returns the number of bytes that have not arrived at the other side yet. Bytes on their way are lost if
   /// that side sends something after close().
   [[nodiscard]] virtual std::size_t bytes_left() const;
@@ -55,6 +49,8 @@ class Connection : public Polled, protected FrameTaker {
   /// Takes a frame of a kind that only one end sends.
   virtual std::optional<Landing> take_own(const Frame& frame) = 0;
   virtual void take_own_end() {}
+  /// Called when something was read.
+  virtual void note_step() {}
   /// Called when the connection has ended, with an error or without (0).
   virtual void note_end(int error);
 
@@ -66,7 +62,8 @@ class Connection : public Polled, protected FrameTaker {
   bool writes_ = false;  // whether the poller looks for room
 
  private:
-  std::optional<std::string> told_;  // the text of a failure, while it arrives
+  std::optional<News> told_;  // while its text arrives
+  std::string text_;
 };
 
 /// The end at the rank that made the connection.
@@ -86,8 +83,8 @@ class Outgoing final : public Connection {
   void look_at_clock(Endpoint::Clock::time_point now);
   /// Whether the clock will decide something soon.
   [[nodiscard]] bool needs_clock() const;
-  /// Ends all messages, because they cannot arrive any more.
-  void end_all(Message::State how);
+  /// Fails messages.
+  void fail(const Which& which, const char* reason);
   [[nodiscard]] bool is_ready() const override { return state_ == State::ready; }
   /// The further connections to the same rank.
   [[nodiscard]] const std::vector<std::unique_ptr<Outgoing>>& others() const { return others_; }
@@ -99,6 +96,7 @@ class Outgoing final : public Connection {
   std::optional<Landing> take_own(const Frame& frame) override;
   void note_end(int error) override;
   void begin();
+  [[nodiscard]] static std::size_t longest_whole();
   void send_long(std::uint64_t number, Message& message);
   void use_streams(std::size_t streams);
   Outgoing& stream(std::size_t number) { return number == 0 ? *this : *others_[number - 1]; }
@@ -111,7 +109,6 @@ class Outgoing final : public Connection {
   Hello hello_;
   Endpoint::Clock::time_point began_{};
   Endpoint::Clock::time_point ended_{};
-  Endpoint::Clock::time_point looked_at_{};
   int error_ = 0;            // with which the connection ended
   bool is_waiting_ = false;  // to connect again
   int times_sent_away_ = 0;
@@ -121,6 +118,7 @@ class Outgoing final : public Connection {
   std::size_t streams_ = 1;      // connections in use, including the first one
   std::size_t next_stream_ = 0;  // that takes the next part if all have room
   std::size_t credit_ = most_credit;
+  bool asks_for_credit_ = false;  // an offer is under way that brings credit back
   std::uint64_t offers_ = 0;
   std::map<std::uint64_t, Message*> offered_;
 };
@@ -138,16 +136,20 @@ class Incoming final : public Connection {
   void want(std::uint64_t number, Message& receive);
   /// Gives a receive the message that is being read at the moment.
   void give_present(Inbox::Early early, Message& receive);
-  void give_credit(std::size_t bytes);
+  /// Notes credit, which the maker gets back when it asks.
+  void give_credit(std::size_t bytes) { taken_ += credit_for(bytes); }
   bool look(bool readable, bool writable) override;
-  /// Ends all messages as failed.
-  void fail();
+  /// Fails messages. The rest of what arrives for them is skipped.
+  void fail(const Which& which, const char* reason);
+  /// Whether more may arrive.
+  [[nodiscard]] bool is_any_open() const;
   /// The further connections from the same rank.
   [[nodiscard]] const std::vector<std::unique_ptr<Incoming>>& others() const { return others_; }
 
  private:
   struct Wanted {
-    Message* receive;
+    Message* receive;       // nullptr: it has failed, and what comes is skipped
+    std::size_t bytes;      // of the message
     std::size_t rest;       // bytes to come
     std::size_t announced;  // bytes whose parts have begun to come
   };
@@ -155,6 +157,9 @@ class Incoming final : public Connection {
   std::optional<Landing> take_own(const Frame& frame) override;
   void take_own_end() override;
   void note_end(int error) override;
+  void note_step() override;
+  /// Returns the message that gets what is being read; nullptr if none does.
+  [[nodiscard]] Message* message_being_read() const;
   std::optional<Landing> take_message(const Frame& frame);
   std::optional<Landing> take_offer(const Frame& frame);
   std::optional<Landing> take_part(const Frame& frame);

@@ -31,14 +31,6 @@ std::size_t raise_limit_of_files() {
   return limit.rlim_max;
 }
 
-/// Returns a copy of the text that is never freed: it may be asked for at any time.
-const char* keep_reason(const std::string& reason) {
-  static auto& mutex = make_immortal<std::mutex>();
-  static auto& all = make_immortal<std::set<std::string>>();
-  const std::lock_guard guard(mutex);
-  return all.insert(reason).first->c_str();
-}
-
 /// Calls `what` for all connections of one direction between two ranks.
 template <typename First>
 void for_each_connection(First& first, const auto& what) {
@@ -51,7 +43,16 @@ std::atomic<int> streams_to_a_rank{1};
 constexpr std::chrono::milliseconds usual_look{1000};
 constexpr std::chrono::milliseconds look_at_beginnings{100};
 
+const Which every_message = [](const Message&) { return true; };
+
 }  // namespace
+
+const char* keep_reason(std::string_view text) {
+  static auto& mutex = make_immortal<std::mutex>();
+  static auto& all = make_immortal<std::set<std::string, std::less<>>>();
+  const std::lock_guard guard(mutex);
+  return all.emplace(text.substr(0, longest_reason)).first->c_str();
+}
 
 /// All endpoints of this process, for fork(). A child that lives on must not keep its parent's connections
 /// open: the parent's end would not be seen. While a process forks, no other thread holds the lock of an
@@ -199,6 +200,7 @@ Outgoing& Endpoint::outgoing(int rank) {
   if (!to.out) {
     to.out = std::make_unique<Outgoing>(*this, rank);
     connected_.push_back(rank);
+    if (news() > 0) tell_all(*to.out);
     if (to.address.family != 0) to.out->connect(to.address);
   }
   return *to.out;
@@ -214,7 +216,7 @@ void Endpoint::set_address(int rank, const Address& address) {
 
 void Endpoint::start(Message& message) {
   const std::lock_guard guard(mutex_);
-  if (failure() != nullptr) return message.end(Message::State::failed);
+  if (const char* const reason = failure()) return message.end_early(reason);
   if (message.sends) {
     start_send(message);
   } else {
@@ -226,6 +228,7 @@ void Endpoint::start_send(Message& message) {
   if (message.peer != rank_) {
     // A rank that has left needs no more messages.
     if (peer(message.peer).has_left) return message.end(Message::State::done);
+    if (const char* const reason = why_never(message)) return message.end_early(reason);
     return outgoing(message.peer).send(message);
   }
   const Envelope envelope{
@@ -249,8 +252,27 @@ void Endpoint::start_send(Message& message) {
 void Endpoint::start_receive(Message& message) {
   Inbox::Early early = inbox_.post(message);
   if (early != nullptr) return deliver(std::move(early), message);
-  if (message.peer == any_rank) return look_at_receives_from_any();
-  if (message.peer != rank_ && peer(message.peer).has_left) fail_without(message.peer);
+  if (const char* const reason = why_never(message)) {
+    inbox_.cancel(message);
+    message.end_early(reason);
+  }
+}
+
+const char* Endpoint::why_never(const Message& message) {
+  if (message.peer == any_rank) return why_none_is_left();
+  if (!ends_.empty()) {
+    const auto found = ends_.find(group_of(message.context));
+    const auto concerns = [&](const News& end) { return end.rank == message.peer || end.rank == rank_; };
+    if (found != ends_.end()) {
+      const auto end = std::ranges::find_if(found->second, concerns);
+      if (end != found->second.end()) return end->reason;
+    }
+  }
+  if (message.peer == rank_) return nullptr;
+  const Peer& its = peer(message.peer);
+  const bool may_come =
+      !message.sends && its.in != nullptr && its.in->is_any_open() && !its.has_left && !its.has_failed;
+  return may_come ? nullptr : its.gone;
 }
 
 void Endpoint::deliver(Inbox::Early early, Message& receive) {
@@ -271,6 +293,11 @@ bool Endpoint::cancel(Message& receive) {
   return !receive.has_ended() && inbox_.cancel(receive);
 }
 
+void Endpoint::abort(Message& message, const char* reason) {
+  const std::lock_guard guard(mutex_);
+  if (!message.has_ended()) fail_messages([&](const Message& one) { return &one == &message; }, reason);
+}
+
 std::optional<Envelope> Endpoint::probe(int source, std::uint64_t context, std::int32_t tag) {
   const std::lock_guard guard(mutex_);
   return inbox_.probe(source, context, tag);
@@ -288,10 +315,12 @@ bool Endpoint::progress() {
 void Endpoint::look_at_clock() {
   const auto now = Clock::now();
   door_->tidy();
+  look_at_limits(now);
+  if (failure() == nullptr) keep_in_touch();
   bool some_begin = false;
   for (const int rank : connected_) {
     Outgoing& out = *peer(rank).out;
-    if (peer(rank).has_left || failure() != nullptr) continue;
+    if (peer(rank).gone != nullptr || failure() != nullptr) continue;
     out.look_at_clock(now);
     some_begin = some_begin || out.needs_clock();
   }
@@ -316,72 +345,215 @@ void Endpoint::admit(Visitor& visitor) {
     from.address = visitor.hello().listens_at;
     if (from.out) from.out->connect(from.address);
   }
-  if (const char* reason = failure()) from.in->tell_failure(reason);
+  // It may have come because its parent has ended, and gets news from this one then.
+  if (news() > 0 && from.gone == nullptr) outgoing(rank);
+  if (const char* reason = failure()) from.in->tell({.rank = rank_, .reason = reason});
 }
 
 void Endpoint::lose(int rank, const std::string& how) {
-  if (!peer(rank).has_left) fail_locked("rank " + std::to_string(rank) + " is lost: " + how);
+  note_gone(rank, keep_reason("rank " + std::to_string(rank) + " is lost: " + how));
 }
 
 void Endpoint::take_farewell(int rank) {
-  if (!std::exchange(peer(rank).has_left, true)) --others_;
-  if (peer(rank).out) peer(rank).out->end_all(Message::State::done);
-  if (inbox_.awaits(rank)) fail_without(rank);
-  look_at_receives_from_any();
+  peer(rank).has_left = true;
+  note_gone(rank, keep_reason("rank " + std::to_string(rank) + " has left the job"));
+}
+
+/// Fails the messages that need a rank which is gone. May be called again when a connection from it has ended.
+void Endpoint::note_gone(int rank, const char* reason) {
+  if (failure() != nullptr) return;
+  Peer& its = peer(rank);
+  if (its.gone == nullptr) {
+    its.gone = reason;
+    --others_;
+    ++news_;
+    if (!its.has_left) tell({.rank = rank, .reason = reason});
+  }
+  if (its.out) its.out->fail(every_message, its.has_left ? nullptr : its.gone);
+  const bool more_may_come = its.in != nullptr && its.in->is_any_open() && !its.has_failed;
+  if (!more_may_come && its.in != nullptr) its.in->fail(every_message, its.gone);
+  // Its farewell comes behind all that it has sent, except parts of long messages.
+  if (!more_may_come || its.has_left) {
+    inbox_.fail([&](const Message& one) { return one.peer == rank; }, its.gone);
+    look_at_receives_from_any();
+  }
+  // Ranks that leave at the end of a job are no reason to make connections.
+  if (!its.has_left) keep_in_touch();
+}
+
+void Endpoint::take_news(const News& news, int from) {
+  if (failure() != nullptr) return;
+  if (news.group == News::everything && news.rank == from) peer(from).has_failed = true;
+  if (news.group != News::everything) return end_in_locked(news);
+  if (news.rank != rank_) return note_gone(news.rank, news.reason);
+  fail_locked(keep_reason("the other ranks have gone on without this one: " + std::string(news.reason)));
+}
+
+void Endpoint::end_in(std::uint64_t group, std::uint64_t from, const std::string& reason) {
+  const std::lock_guard guard(mutex_);
+  if (failure() == nullptr)
+    end_in_locked({.rank = rank_, .group = group_of(group), .from = from, .reason = keep_reason(reason)});
+}
+
+void Endpoint::end_in_locked(const News& news) {
+  std::vector<News>& ends = ends_[news.group];
+  const auto known = std::ranges::find(ends, news.rank, &News::rank);
+  if (known != ends.end() && known->from <= news.from) return;
+  if (known == ends.end()) {
+    ends.push_back(news);
+  } else {
+    known->from = news.from;
+  }
+  ++news_;
+  tell(news);
+  const bool is_own = news.rank == rank_;
+  fail_messages(
+      [&](const Message& one) {
+        return group_of(one.context) == news.group && (is_own || one.peer == news.rank);
+      },
+      news.reason);
+}
+
+void Endpoint::tell(const News& news) {
+  for (const int rank : connected_) {
+    if (peer(rank).gone == nullptr) peer(rank).out->tell(news);
+  }
+}
+
+std::optional<News> Endpoint::end_of(std::uint64_t group) {
+  const std::lock_guard guard(mutex_);
+  const auto found = ends_.find(group_of(group));
+  if (found == ends_.end()) return std::nullopt;
+  return *std::ranges::min_element(found->second, {}, &News::from);
+}
+
+bool Endpoint::has_bad_news() {
+  const std::lock_guard guard(mutex_);
+  return !ends_.empty() ||
+         std::ranges::any_of(peers_, [](const Peer& one) { return one.gone != nullptr && !one.has_left; });
+}
+
+const char* Endpoint::why_ended(int rank) {
+  const std::lock_guard guard(mutex_);
+  return why_gone(rank);
+}
+
+void Endpoint::tell_all(Outgoing& to) {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (peer(rank).gone != nullptr && !peer(rank).has_left) to.tell({.rank = rank, .reason = peer(rank).gone});
+  }
+  for (const auto& [group, ends] : ends_) {
+    for (const News& end : ends) to.tell(end);
+  }
+}
+
+void Endpoint::keep_in_touch() {
+  inbox_.for_each_awaited([&](int rank) {
+    const Peer& its = peer(rank);
+    if (rank != rank_ && its.gone == nullptr && its.in == nullptr && its.out == nullptr) outgoing(rank);
+  });
+  if (others_ == 0 || others_ == ranks_ - 1) return;
+  int near = rank_;
+  do {
+    near = parent_in_start(near);
+  } while (near > 0 && peer(near).gone != nullptr);
+  for (int rank = 0; peer(near).gone != nullptr; ++rank) near = rank;
+  if (near != rank_) outgoing(near);
+}
+
+const char* Endpoint::why_none_is_left() const {
+  return others_ == 0 && ranks_ > 1 ? "all other ranks have ended, and this rank waits for a message from any of them"
+                                    : nullptr;
 }
 
 void Endpoint::look_at_receives_from_any() {
-  if (others_ == 0 && ranks_ > 1 && inbox_.awaits_any())
-    fail_locked("all other ranks have left the job, and this rank waits for a message from any of them");
+  if (const char* const reason = why_none_is_left())
+    inbox_.fail([](const Message& one) { return one.peer == any_rank; }, reason);
 }
 
-void Endpoint::fail_without(int rank) {
-  fail_locked("rank " + std::to_string(rank) + " has left the job, but other ranks wait for it");
+void Endpoint::limit(std::uint64_t group, double seconds, const std::string& reason) {
+  const std::lock_guard guard(mutex_);
+  const auto patience = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  limits_[group] = {Clock::now() + patience, reason};
+}
+
+void Endpoint::spare(std::uint64_t group) {
+  const std::lock_guard guard(mutex_);
+  limits_.erase(group);
+}
+
+void Endpoint::look_at_limits(Clock::time_point now) {
+  while (true) {
+    const auto over = std::ranges::find_if(limits_, [&](const auto& one) { return now > one.second.until; });
+    if (over == limits_.end()) return;
+    const auto [group, limit] = *over;
+    limits_.erase(over);
+    const char* const reason = keep_reason(limit.reason);
+    if (failure() != nullptr) continue;
+    if (group == News::everything) {
+      fail_locked(reason);
+    } else {
+      end_in_locked({.rank = rank_, .group = group_of(group), .from = 0, .reason = reason});
+    }
+  }
+}
+
+template <typename Known>
+void Endpoint::await_news(const Known& is_known) {
+  constexpr std::chrono::milliseconds longest{500};
+  constexpr double one_look = 0.01;
+  const auto until = Clock::now() + longest;
+  while (!is_known() && failure() == nullptr && Clock::now() < until) {
+    if (!progress()) await(one_look);
+  }
+}
+
+void Endpoint::await_any_news() {
+  await_news([this] { return news() > 0; });
+}
+
+void Endpoint::note_ended(int rank, const std::string& how) {
+  await_news([&] { return why_ended(rank) != nullptr; });
+  const std::lock_guard guard(mutex_);
+  lose(rank, how);
 }
 
 void Endpoint::fail(const std::string& reason) {
   const std::lock_guard guard(mutex_);
-  fail_locked(reason);
+  if (failure() == nullptr) fail_locked(keep_reason(reason));
 }
 
-void Endpoint::fail_late(const std::string& reason) {
-  constexpr std::chrono::milliseconds longest{500};
-  constexpr double one_look = 0.01;
-  const auto until = Clock::now() + longest;
-  while (failure() == nullptr && Clock::now() < until) {
-    if (!progress()) await(one_look);
+void Endpoint::fail_locked(const char* reason) {
+  fail_messages(every_message, reason);
+  const News news{.rank = rank_, .reason = reason};
+  tell(news);
+  for (const int rank : admitted_) {
+    if (peer(rank).gone == nullptr && !peer(rank).out) peer(rank).in->tell(news);
   }
-  fail(reason);
-}
-
-void Endpoint::fail_locked(const std::string& reason) {
-  if (this->reason() != nullptr) return;
-  end_all_messages(reason);
-  const auto tell = [this](Connection& one) { one.tell_failure(failure()); };
-  for (const int rank : connected_) for_each_connection(*peer(rank).out, tell);
-  for (const int rank : admitted_) for_each_connection(*peer(rank).in, tell);
-}
-
-void Endpoint::end_all_messages(const std::string& reason) {
-  const char* const text = keep_reason(reason.substr(0, longest_failure));
-  reason_.store(text, std::memory_order_release);
-  inbox_.fail();
-  for (const int rank : connected_) peer(rank).out->end_all(Message::State::failed);
-  for (const int rank : admitted_) peer(rank).in->fail();
+  ++news_;
   // A thread that sees this frees the messages' memory.
-  failure_.store(text, std::memory_order_release);
+  failure_.store(reason, std::memory_order_release);
+}
+
+void Endpoint::fail_messages(const Which& which, const char* reason) {
+  inbox_.fail(which, reason);
+  for (const int rank : connected_) peer(rank).out->fail(which, reason);
+  for (const int rank : admitted_) peer(rank).in->fail(which, reason);
 }
 
 void Endpoint::close() {
   const std::lock_guard guard(mutex_);
-  if (reason() == nullptr) end_all_messages("the job has ended");
+  if (failure() != nullptr) return;
+  const char* const reason = keep_reason("the job has ended");
+  fail_messages(every_message, reason);
+  failure_.store(reason, std::memory_order_release);
 }
 
 void Endpoint::leave(double seconds) {
   // If a reason does not get through, because a rank reads nothing, that rank hears it from others or sees
   // its connections end.
   constexpr double longest_after_failure = 1;
-  if (failure() != nullptr) seconds = std::min(seconds, longest_after_failure);
+  if (failure() != nullptr || has_bad_news()) seconds = std::min(seconds, longest_after_failure);
   const auto patience = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   // A rank to which this one has sent something gets the farewell only behind that, on the same connection:
   // on the other one it might come first.
@@ -398,22 +570,32 @@ void Endpoint::leave(double seconds) {
       if (left < std::exchange(least, std::min(least, left))) until = Clock::now() + patience;
     }
   };
+  const auto bytes_left_for = [&](int rank) {
+    return peer(rank).gone != nullptr ? std::size_t{0} : peer(rank).out->bytes_left();
+  };
   const auto sum = [](const std::vector<int>& ranks, auto&& left_for) {
     return std::transform_reduce(ranks.begin(), ranks.end(), std::size_t{0}, std::plus(), left_for);
   };
   say_farewell(
       [&] {
         const auto say = [](Connection& one) { one.say_farewell(); };
-        for (const int rank : connected_) for_each_connection(*peer(rank).out, say);
+        for (const int rank : connected_) {
+          if (peer(rank).gone == nullptr) for_each_connection(*peer(rank).out, say);
+        }
       },
-      [&] { return sum(connected_, [&](int rank) { return peer(rank).out->bytes_left(); }); });
+      [&] { return sum(connected_, [&](int rank) { return bytes_left_for(rank); }); });
   say_farewell(
       [&] {
         for (const int rank : admitted_) {
+          if (peer(rank).gone != nullptr) continue;
           if (!peer(rank).out || peer(rank).out->bytes_left() > 0) peer(rank).in->say_farewell();
         }
       },
-      [&] { return sum(admitted_, [&](int rank) { return peer(rank).in->bytes_left(); }); });
+      [&] {
+        return sum(admitted_, [&](int rank) {
+          return peer(rank).gone != nullptr ? std::size_t{0} : peer(rank).in->bytes_left();
+        });
+      });
 }
 
 void Endpoint::abandon_in_child() {

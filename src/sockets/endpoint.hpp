@@ -4,22 +4,25 @@
 // two connections, and ranks that never send anything have none. Where one connection does not fill the link,
 // a pair has several in each direction, which share long messages.
 //
-// A job fails as a whole. After a rank has ended without a farewell, a link is lost, or a call is overdue,
-// there are messages that can neither end nor be taken back. The rank that notices tells all ranks to which
-// it has connections, and these tell others. Ranks keep connections to their neighbours in a tree
-// (mpi/own_network.hpp), so all others hear of it, whichever rank is lost.
+// A failure has a scope: a rank takes part no longer, in one group or in anything. It concerns the messages
+// that need this rank, and nothing else. What the rank has sent before still arrives. Whoever notices that a
+// rank has ended tells all ranks to which it has connections, and these tell others. Ranks keep connections to
+// their neighbours in a tree (parent_in_start), so news reaches all. When the parent of a rank has ended, the
+// rank connects to the next ancestor, or to the lowest rank that is left. A rank that waits for another one
+// without a connection makes one, and so notices its end itself.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sockets/admission.hpp"
@@ -31,6 +34,29 @@ namespace stretto {
 
 class Incoming;
 class Outgoing;
+
+/// Returns a copy of the text, cut to longest_reason, that is never freed: it may be asked for at any time.
+const char* keep_reason(std::string_view text);
+
+/// The group of a message. The two contexts that differ in the lowest bit only are of one group.
+constexpr std::uint64_t group_of(std::uint64_t context) {
+  return context & ~std::uint64_t{1};
+}
+
+/// A rank takes part no longer.
+struct News {
+  static constexpr std::uint64_t everything = 0;  // in place of a group
+
+  int rank = 0;
+  std::uint64_t group = everything;
+  std::uint64_t from = 0;  // the first call of the group in which it takes no part
+  const char* reason = nullptr;
+};
+
+/// Returns the parent of a rank in the tree over which the ranks of a job meet: that rank without its lowest bit.
+constexpr int parent_in_start(int rank) {
+  return rank & (rank - 1);
+}
 
 class Endpoint {
  public:
@@ -61,6 +87,8 @@ class Endpoint {
   void start(Message& message);
   /// Takes a receive back. Returns false if it has ended or is about to.
   bool cancel(Message& receive);
+  /// Fails a message, whose memory is free then. If its other end has it already, part of it may be lost there.
+  void abort(Message& message, const char* reason);
   /// Returns the envelope of the message that a receive with these arguments would get now.
   std::optional<Envelope> probe(int source, std::uint64_t context, std::int32_t tag);
   /// Advances all messages as far as possible without waiting. Returns whether anything moved.
@@ -69,17 +97,32 @@ class Endpoint {
   void await(double seconds) const { poller_.await(seconds); }
   void wake() const { poller_.wake(); }
 
-  /// Makes all messages fail, here and on the other ranks, with one line that says why. The memory of
-  /// messages is free then. Does nothing if they have failed before.
+  /// Ends this rank's part in everything: all of its messages fail, and the other ranks hear why. The memory
+  /// of messages is free then. Does nothing if they have failed before.
   void fail(const std::string& reason);
-  /// Does the same, unless another rank says within half a second why messages fail: a rank that has ended
-  /// may have heard of another one that was lost before.
-  void fail_late(const std::string& reason);
-  /// Returns why nothing works any more, or nullptr. The text stays valid. If it is set, all messages have
-  /// failed, and nothing uses their memory.
+  /// Returns why nothing works any more on this rank, or nullptr. If it is set, all messages have failed, and
+  /// nothing uses their memory.
   [[nodiscard]] const char* failure() const { return failure_.load(std::memory_order_acquire); }
-  /// Returns the same, but already while messages are being failed.
-  [[nodiscard]] const char* reason() const { return reason_.load(std::memory_order_acquire); }
+
+  /// Ends this rank's part in the calls of a group from number `from` on, and in all of the group's messages.
+  /// The other ranks hear why.
+  void end_in(std::uint64_t group, std::uint64_t from, const std::string& reason);
+  /// Notes that a rank has ended. If this rank does not hear within half a second how, `how` says it: a rank
+  /// that has ended may have told why.
+  void note_ended(int rank, const std::string& how);
+  /// Waits for half a second at most until there is any news.
+  void await_any_news();
+  /// Ends this rank's part in a group (News::everything: in all), from its call 0 on, unless spare() is called
+  /// within `seconds`.
+  void limit(std::uint64_t group, double seconds, const std::string& reason);
+  void spare(std::uint64_t group);
+
+  /// Changes with each piece of news. While it is 0, no rank has ended in anything.
+  [[nodiscard]] std::uint64_t news() const { return news_.load(std::memory_order_acquire); }
+  /// Returns the end that concerns the most calls of a group; nothing if there is none.
+  std::optional<News> end_of(std::uint64_t group);
+  /// Returns why a rank takes part in nothing any more, or nullptr.
+  const char* why_ended(int rank);
 
   /// Says farewell to the other ranks. Waits until all messages have left, or until none of them has moved
   /// for `seconds`.
@@ -96,7 +139,9 @@ class Endpoint {
     Address address;
     std::unique_ptr<Outgoing> out;
     std::unique_ptr<Incoming> in;
-    bool has_left = false;
+    const char* gone = nullptr;  // why it takes part in nothing any more
+    bool has_left = false;       // it has gone regularly
+    bool has_failed = false;     // it has told so itself, so nothing more comes from it
   };
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
@@ -109,13 +154,30 @@ class Endpoint {
   void look_at_clock();
   void look_soon();
   void lose(int rank, const std::string& how);
-  /// Fails because this rank waits for one that has left.
-  void fail_without(int rank);
   void take_farewell(int rank);
-  /// Fails if a receive from any rank is posted and no rank is left that may send.
+  /// Takes what rank `from` has told.
+  void take_news(const News& news, int from);
+  void note_gone(int rank, const char* reason);
+  void end_in_locked(const News& news);
+  void tell(const News& news);
+  void tell_all(Outgoing& to);
+  /// Whether a rank has ended in another way than by leaving.
+  [[nodiscard]] bool has_bad_news();
+  /// Returns why a rank is gone, once it is.
+  [[nodiscard]] const char* why_gone(int rank) { return peer(rank).gone; }
+  /// Returns why a message cannot begin any more, or nullptr.
+  const char* why_never(const Message& message);
+  /// Connects to ranks that this one waits for and has no connection with, so that it notices their end, and to
+  /// the rank that takes the place of a parent that has ended.
+  void keep_in_touch();
+  template <typename Known>
+  void await_news(const Known& is_known);
+  [[nodiscard]] const char* why_none_is_left() const;
+  /// Fails receives from any rank if no rank is left that may send.
   void look_at_receives_from_any();
-  void fail_locked(const std::string& reason);
-  void end_all_messages(const std::string& reason);
+  void look_at_limits(Clock::time_point now);
+  void fail_messages(const Which& which, const char* reason);
+  void fail_locked(const char* reason);
 
   class Live;  // all endpoints
   /// Closes the copies of the connections in a child of fork(), so that the parent's end is seen. The child
@@ -135,9 +197,15 @@ class Endpoint {
   std::unique_ptr<Door> door_;
   std::vector<int> connected_;  // ranks with an `out`
   std::vector<int> admitted_;   // ranks with an `in`
-  int others_;                  // ranks that have not left, except this one
+  int others_;                  // ranks that are not gone, except this one
   Clock::time_point next_look_{};
-  std::atomic<const char*> reason_{nullptr};
+  std::map<std::uint64_t, std::vector<News>> ends_;  // by groups
+  struct Limit {
+    Clock::time_point until;
+    std::string reason;
+  };
+  std::map<std::uint64_t, Limit> limits_;  // by groups
+  std::atomic<std::uint64_t> news_{0};
   std::atomic<const char*> failure_{nullptr};
   /// Used by whichever connection reads. Its bytes are copied once more, so it is short: only the beginning
   /// of a long message gets here.

@@ -14,7 +14,7 @@ std::size_t bytes_behind(const Frame& frame) {
   switch (frame.kind) {
     case FrameKind::message:
     case FrameKind::part:
-    case FrameKind::failure:
+    case FrameKind::news:
       return frame.bytes;
     default:
       return 0;

@@ -2,7 +2,7 @@
 #include "sockets/inbox.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
 
 namespace stretto {
 namespace {
@@ -93,12 +93,24 @@ bool Inbox::cancel(Message& receive) {
   return true;
 }
 
-void Inbox::fail() {
-  const auto end_all = [](std::list<Message*>& posted) {
-    for (Message* receive : std::exchange(posted, {})) receive->end(Message::State::failed);
+void Inbox::fail(const Which& which, const char* reason) {
+  const auto fail_some = [&](std::list<Message*>& posted) {
+    std::list<Message*> failed;
+    for (auto one = posted.begin(); one != posted.end();) {
+      const auto next = std::next(one);
+      if (which(**one)) failed.splice(failed.end(), posted, one);
+      one = next;
+    }
+    for (Message* receive : failed) receive->end_early(reason);
   };
-  end_all(posted_for_any_);
-  for (OfRank& rank : of_) end_all(rank.posted);
+  fail_some(posted_for_any_);
+  for (OfRank& rank : of_) fail_some(rank.posted);
+}
+
+void Inbox::for_each_awaited(const std::function<void(int)>& what) const {
+  for (std::size_t rank = 0; rank < of_.size(); ++rank) {
+    if (!of_[rank].posted.empty()) what(static_cast<int>(rank));
+  }
 }
 
 }  // namespace stretto

@@ -54,8 +54,10 @@ class Inbox {
   /// Whether a receive from this rank alone is posted.
   [[nodiscard]] bool awaits(int source) const { return !at(source).posted.empty(); }
   [[nodiscard]] bool awaits_any() const { return !posted_for_any_.empty(); }
-  /// Ends all posted receives as failed.
-  void fail();
+  /// Fails posted receives.
+  void fail(const Which& which, const char* reason);
+  /// Calls `what` for each rank from which alone a receive is posted.
+  void for_each_awaited(const std::function<void(int)>& what) const;
 
  private:
   struct OfRank {

@@ -17,7 +17,8 @@ std::optional<LongSends::Part> LongSends::next() {
   const Part part{.number = send.number,
                   .offset = send.taken,
                   .data = send.message->data + send.taken,
-                  .bytes = std::min(send.message->bytes - send.taken, send.most_at_once)};
+                  .bytes = std::min(send.message->bytes - send.taken, send.most_at_once),
+                  .message = send.message};
   send.taken += part.bytes;
   (send.taken < send.message->bytes ? waiting_ : taken_).push_back(send);
   return part;
@@ -28,6 +29,7 @@ void LongSends::note_written(std::uint64_t number, std::size_t bytes) {
     const auto found = std::ranges::find(*among, number, &Send::number);
     if (found == among->end()) continue;
     found->written += bytes;
+    found->message->note_step();
     if (found->written < found->message->bytes) return;
     Message* const message = found->message;
     among->erase(found);
@@ -41,10 +43,13 @@ std::size_t LongSends::bytes() const {
       [](std::size_t sum, const Send& one) { return sum + one.message->bytes - one.taken; });
 }
 
-void LongSends::end_all(Message::State how) {
+void LongSends::fail(const Which& which, const char* reason) {
   for (std::deque<Send>* const among : {&taken_, &waiting_}) {
-    for (const Send& one : *among) one.message->end(how);
-    among->clear();
+    std::erase_if(*among, [&](const Send& one) {
+      if (!which(*one.message)) return false;
+      one.message->end_early(reason);
+      return true;
+    });
   }
 }
 

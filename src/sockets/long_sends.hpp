@@ -19,6 +19,7 @@ class LongSends {
     std::size_t offset = 0;
     std::byte* data = nullptr;
     std::size_t bytes = 0;
+    Message* message = nullptr;
   };
 
   /// Adds a message. `most_at_once`: the most bytes of a part; at least 1.
@@ -30,7 +31,8 @@ class LongSends {
   [[nodiscard]] bool has_next() const { return !waiting_.empty(); }
   /// The bytes that no connection has taken.
   [[nodiscard]] std::size_t bytes() const;
-  void end_all(Message::State how);
+  /// Fails messages. No part of them may be read any more.
+  void fail(const Which& which, const char* reason);
 
  private:
   struct Send {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace stretto {
 
@@ -15,7 +16,7 @@ struct Message {
   enum class State : std::uint8_t {
     pending,
     done,
-    failed,  // the job cannot go on
+    failed,  // see `reason`
   };
 
   bool sends = false;
@@ -28,10 +29,22 @@ struct Message {
   int source = any_rank;    // of a receive that has ended
   std::size_t arrived = 0;  // bytes, likewise; if more than `bytes`, the rest is lost
   std::uint64_t order = 0;  // among all receives of this rank
+  const char* reason = nullptr;  // why it has failed; the text stays valid
+  /// Changes whenever some of its bytes have moved.
+  std::atomic<std::uint32_t> steps{0};
   std::atomic<State> state{State::pending};
 
   [[nodiscard]] bool has_ended() const { return state.load(std::memory_order_acquire) != State::pending; }
   void end(State how) { state.store(how, std::memory_order_release); }
+  /// Ends it before its bytes have moved. Without a reason it is done: its peer needs it no more.
+  void end_early(const char* why) {
+    reason = why;
+    end(why == nullptr ? State::done : State::failed);
+  }
+  void note_step() { steps.fetch_add(1, std::memory_order_relaxed); }
 };
+
+/// Says which messages end. It is not asked about a message that has ended.
+using Which = std::function<bool(const Message&)>;
 
 }  // namespace stretto

@@ -15,7 +15,7 @@ namespace stretto {
 void SendQueue::add(const Frame& frame, Message* message) {
   Entry& entry = entries_.emplace_back();
   entry.frame = frame;
-  entry.message = message;
+  entry.reads = entry.message = message;
   if (message == nullptr) return;
   entry.data = message->data;
   entry.bytes = message->bytes;
@@ -36,6 +36,7 @@ bool SendQueue::take_part() {
   Entry& entry = entries_.emplace_back();
   entry.frame = {
       .kind = FrameKind::part, .context = part->offset, .bytes = part->bytes, .number = part->number};
+  entry.reads = part->message;
   entry.data = part->data;
   entry.bytes = part->bytes;
   return true;
@@ -76,6 +77,7 @@ SendQueue::State SendQueue::write(int file, std::size_t most_parts) {
     all_sent += static_cast<std::size_t>(sent);
     written_ += static_cast<std::size_t>(sent);
     while (!entries_.empty() && written_ >= sizeof(Frame) + entries_.front().bytes) finish_first();
+    if (written_ > 0 && entries_.front().reads != nullptr) entries_.front().reads->note_step();
   }
   return State::empty;
 }
@@ -94,17 +96,28 @@ void SendQueue::finish_first() {
   if (done.frame.kind == FrameKind::part) long_sends_->note_written(done.frame.number, done.bytes);
 }
 
-void SendQueue::end_all(Message::State how) {
-  if (written_ > 0 && !entries_.front().copy) {
-    Entry& half = entries_.front();
-    half.copy = std::make_unique<std::byte[]>(half.bytes);
-    if (half.bytes > 0) std::memcpy(half.copy.get(), half.data, half.bytes);
-    half.data = half.copy.get();
-  }
+std::size_t SendQueue::fail(const Which& which, const char* reason) {
+  std::size_t credit = 0;
+  std::size_t left = 0;  // entries that stay
   for (Entry& entry : entries_) {
-    if (Message* message = std::exchange(entry.message, nullptr)) message->end(how);
+    const bool fails = entry.reads != nullptr && which(*entry.reads);
+    const bool stays = !fails || (written_ > 0 && left == 0);
+    if (fails) {
+      if (stays) {
+        entry.copy = std::make_unique<std::byte[]>(entry.bytes);
+        if (entry.bytes > 0) std::memcpy(entry.copy.get(), entry.data, entry.bytes);
+        entry.data = entry.copy.get();
+      } else if (entry.frame.kind == FrameKind::message) {
+        credit += credit_for(entry.bytes);
+      }
+      entry.reads = nullptr;
+      if (Message* message = std::exchange(entry.message, nullptr)) message->end_early(reason);
+    }
+    if (stays && &entry != &entries_[left]) entries_[left] = std::move(entry);
+    left += stays ? 1 : 0;
   }
-  entries_.resize(written_ > 0 ? 1 : 0);
+  entries_.resize(left);
+  return credit;
 }
 
 }  // namespace stretto

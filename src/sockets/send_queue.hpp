@@ -37,15 +37,17 @@ class SendQueue {
   /// The error of the connection, if it is broken.
   [[nodiscard]] int error() const { return error_; }
 
-  /// Ends all messages except long ones. The rest of a frame that is half written is kept, as a copy.
-  void end_all(Message::State how);
+  /// Fails messages, except long ones, whose parts are only removed. The rest of a frame that is half written
+  /// is kept, as a copy. Returns the credit of messages of which nothing was written.
+  std::size_t fail(const Which& which, const char* reason);
 
  private:
   struct Entry {
     Frame frame;
     const std::byte* data = nullptr;
     std::size_t bytes = 0;
-    Message* message = nullptr;
+    Message* reads = nullptr;    // the message whose memory this is
+    Message* message = nullptr;  // the same, if it ends with this entry
     std::unique_ptr<std::byte[]> copy;
   };
   bool take_part();

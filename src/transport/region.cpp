@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/// The beginning of a region.
-struct Header {
-  std::uint64_t token;
-};
-static_assert(sizeof(Header) <= cache_line);
-
 }  // namespace
 
 RegionShape RegionShape::make(int ranks, std::size_t store_bytes) {
@@ -118,7 +112,7 @@ std::string Region::make(std::size_t bytes, std::uint64_t token) {
   if (errno != 0) return failure(no_room);
   if (std::string error = map_here(file_, PROT_READ | PROT_WRITE, MAP_POPULATE); !error.empty()) return error;
   fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-  new (data_) Header{token};
+  new (data_) RegionHeader{.token = token};
   return {};
 }
 
@@ -141,7 +135,7 @@ std::string Region::map(const std::string& name, int file, std::size_t bytes, st
   std::string other = name + " is not the memory of a rank of this job";
   if (status.st_size < static_cast<off_t>(bytes) || !S_ISREG(status.st_mode)) return other;
   if (std::string error = region.map_here(file, PROT_READ, 0); !error.empty()) return error;
-  if (reinterpret_cast<const Header*>(region.data_)->token != token) return other;
+  if (region.header().token != token) return other;
   mapped = std::move(region);
   return {};
 }

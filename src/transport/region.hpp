@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,14 @@ struct RegionShape {
   [[nodiscard]] std::size_t store_offset() const;
   [[nodiscard]] std::size_t bytes() const { return store_offset() + store_bytes; }
 };
+
+/// The beginning of a region.
+struct RegionHeader {
+  std::uint64_t token = 0;
+  /// The lanes in which the owner has given up a call, one bit for each.
+  std::atomic<std::uint64_t> given_up{0};
+};
+static_assert(sizeof(RegionHeader) <= cache_line);
 
 /// Memory without a name, which its owner writes and others read. It is gone when the last process that has
 /// it ends, in whatever way.
@@ -57,6 +66,7 @@ class Region {
   void touch(std::size_t bytes) const;
 
   [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] RegionHeader& header() const { return *reinterpret_cast<RegionHeader*>(data_); }
   /// The number of the region's file in this process, by which others find it; -1 after close_file().
   [[nodiscard]] int file() const { return file_; }
   /// To be called when all others have mapped it.

@@ -159,7 +159,7 @@ void threads() {
 /// Messages of the interface for frameworks. A message may be shorter than the buffer, whose rest is kept.
 void messages() {
   constexpr std::size_t bytes = 30000;
-  stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0);
+  stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0, 60);
   const auto send = from_stretto<decltype(&stretto_group_send)>("stretto_group_send");
   const auto receive = from_stretto<decltype(&stretto_group_recv)>("stretto_group_recv");
   const auto finish = [](stretto_work* work) {

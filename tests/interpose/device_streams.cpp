@@ -63,7 +63,7 @@ void aware() {
 void aware_streams() {
   constexpr std::size_t bytes = 20000;
   const int ranks = size_of(world());
-  stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0);
+  stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0, 60);
   const auto finish = [](stretto_work* work) {
     CHECK(work != nullptr);
     CHECK(from_stretto<decltype(&stretto_work_wait)>("stretto_work_wait")(work, 60) == 1);

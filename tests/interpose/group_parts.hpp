@@ -332,7 +332,7 @@ void many_at_once(stretto_group* group) {
 void check_groups() {
   std::vector<int> everybody;
   for (int rank = 0; rank < place.ranks; ++rank) everybody.push_back(rank);
-  stretto_group* all = CALL(stretto_group_make)(nullptr, 0, 0);
+  stretto_group* all = CALL(stretto_group_make)(nullptr, 0, 0, 60);
   CHECK(all != nullptr, CALL(stretto_error)());
   reductions(all, everybody);
   movements(all, place.rank, place.ranks);
@@ -342,7 +342,7 @@ void check_groups() {
   // Only its ranks make it. The last one is its rank 0.
   std::vector<int> some(everybody.rbegin(), everybody.rend() - 1);
   if (place.rank != 0) {
-    stretto_group* group = CALL(stretto_group_make)(some.data(), static_cast<int>(some.size()), 3);
+    stretto_group* group = CALL(stretto_group_make)(some.data(), static_cast<int>(some.size()), 3, 60);
     CHECK(group != nullptr, CALL(stretto_error)());
     const int own = place.ranks - 1 - place.rank;
     reductions(group, some);

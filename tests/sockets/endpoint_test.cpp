@@ -516,9 +516,8 @@ TEST_P(OverStreams, AReceiveFromARankThatHasLeftFails) {
       job.start(0, received);
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }));
-    EXPECT_TRUE(job.until([&] {
-      return job.have_failed("rank 2 has left the job, but other ranks wait for it");
-    })) << job.failures();
+    EXPECT_EQ(received.reason(), "rank 2 has left the job");
+    EXPECT_EQ(job.failures(), "");
   }
 }
 
@@ -547,23 +546,24 @@ TEST(Endpoint, AReceiveFromAnyFailsWhenAllHaveLeft) {
       job.start(0, received);
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5));
-    EXPECT_EQ(job.failures(),
-              "all other ranks have left the job, and this rank waits for a message from any of them\n");
+    EXPECT_EQ(received.reason(),
+              "all other ranks have ended, and this rank waits for a message from any of them");
   }
 }
 
-/// A rank that sees a process of its node end may be the last rank to learn which rank was lost first.
-TEST(Endpoint, AFailureThatOthersExplainIsTheirs) {
+/// A rank that sees a process of its node end may be the last one to learn why.
+TEST(Endpoint, AnEndThatIsExplainedHasThatReason) {
   for (const bool is_explained : {true, false}) {
     Job job(2);
     job.connect_tree();
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      if (is_explained) job[1].fail("rank 2 is lost");
+      if (is_explained) job[1].fail("rank 1 has had enough");
     });
-    job[0].fail_late("rank 1 has ended");
+    job[0].note_ended(1, "its process has ended");
     other.join();
-    EXPECT_STREQ(job[0].failure(), is_explained ? "rank 2 is lost" : "rank 1 has ended");
+    EXPECT_STREQ(job[0].why_ended(1),
+                 is_explained ? "rank 1 has had enough" : "rank 1 is lost: its process has ended");
   }
 }
 
@@ -617,45 +617,197 @@ TEST_P(OverStreams, AMessageThatItsSenderLeftBehindFails) {
     }
     ASSERT_TRUE(job.until([&] { return received.has_failed(); }, 5)) << is_wanted;
     // Its farewell may be behind the part that did not get through.
-    EXPECT_TRUE(job.failures() == "rank 1 has left the job, but other ranks wait for it\n" ||
-                (is_wanted && job.failures() == "rank 1 is lost: its connection was closed\n"))
-        << job.failures();
+    EXPECT_TRUE(received.reason() == "rank 1 has left the job" ||
+                (is_wanted && received.reason() == "rank 1 is lost: its connection was closed"))
+        << received.reason();
   }
 }
 
-/// A failure reaches all ranks although only neighbours in the tree are connected.
-TEST_P(OverStreams, AFailureReachesAll) {
+/// A rank that gives everything up ends its own messages and those that need it, and no others. All hear of it
+/// although only neighbours in the tree are connected.
+TEST_P(OverStreams, AFailureConcernsThoseWhoNeedTheRank) {
   constexpr int ranks = 13;
   for (int first = 0; first < ranks; ++first) {
     Job job(ranks, Job::Knows::parent);
     job.connect_tree();
     std::vector<Transfer> waiting;
+    std::vector<Transfer> others;
     for (int rank = 0; rank < ranks; ++rank) {
-      waiting.push_back(Transfer::received(any_rank, 1, 1, 10));
+      waiting.push_back(Transfer::received(first, 1, 1, 10));
       job.start(rank, waiting.back());
+      others.push_back(Transfer::received(rank == ranks - 1 ? any_rank : ranks - 1, 1, 2, 10));
+      job.start(rank, others.back());
     }
     const std::string reason = "rank " + std::to_string(first) + " has had enough";
     job[first].fail(reason);
     job[first].fail("for another reason");
-    ASSERT_TRUE(job.until([&] { return job.have_failed(reason); })) << job.failures();
-    EXPECT_TRUE(std::ranges::all_of(waiting, &Transfer::has_failed));
-    Transfer more = Transfer::sent(0, 1, 1, filled(1, 1));
-    job.start(1, more);
-    EXPECT_TRUE(more.has_failed());
+    EXPECT_STREQ(job[first].failure(), reason.c_str());
+    EXPECT_TRUE(others[static_cast<std::size_t>(first)].has_failed());
+    ASSERT_TRUE(job.until([&] { return job.know_end(first, reason); })) << job.failures();
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_EQ(waiting[static_cast<std::size_t>(rank)].reason(), reason);
+      Transfer more = Transfer::sent(first, 1, 1, filled(1, 1));
+      job.start(rank, more);
+      EXPECT_EQ(more.reason(), reason);
+      if (rank == first || first == ranks - 1) continue;
+      EXPECT_FALSE(others[static_cast<std::size_t>(rank)].has_ended()) << others[static_cast<std::size_t>(rank)].reason();
+      EXPECT_EQ(job[rank].failure(), nullptr);
+    }
     // Then they may leave.
     for (int rank = 0; rank < ranks; ++rank) job.leave(rank);
   }
 }
 
 TEST(Endpoint, AFailureHasAnyText) {
-  for (const std::string& reason : {std::string(), std::string(1, 'x'), std::string(longest_failure, 'y'),
-                                    std::string(5 * longest_failure, 'z')}) {
+  for (const std::string& reason :
+       {std::string(1, 'x'), std::string(longest_reason, 'y'), std::string(5 * longest_reason, 'z')}) {
     Job job(3, Job::Knows::parent);
     job.connect_tree();
     job[1].fail(reason);
-    EXPECT_TRUE(job.until([&] { return job.have_failed(reason.substr(0, longest_failure)); }, 5))
+    EXPECT_TRUE(job.until([&] { return job.know_end(1, reason.substr(0, longest_reason)); }, 5))
         << reason.size() << " characters: " << job.failures();
   }
+}
+
+/// A rank that ends in a group ends its messages of this group there. Those of other groups go on, and so do
+/// those of the group between other ranks.
+TEST_P(OverStreams, TheEndInAGroupConcernsThatGroup) {
+  constexpr std::uint64_t group = 8;
+  constexpr std::uint64_t its_other_context = 9;
+  constexpr std::uint64_t other_group = 10;
+  Job job(4, Job::Knows::parent);
+  job.connect_tree();
+  std::vector<Transfer> failing;
+  std::vector<Transfer> going_on;
+  const auto receive = [&](std::vector<Transfer>& among, int rank, int from, std::uint64_t context) {
+    among.push_back(Transfer::received(from, context, 1, 10));
+    job.start(rank, among.back());
+  };
+  for (const std::uint64_t context : {group, its_other_context}) {
+    receive(failing, 1, 0, context);
+    receive(failing, 1, any_rank, context);
+    receive(failing, 0, 1, context);
+    receive(failing, 3, 1, context);
+    receive(going_on, 2, 3, context);
+  }
+  receive(going_on, 0, 1, other_group);
+  receive(going_on, 1, 0, other_group);
+  EXPECT_EQ(job[0].news(), 0);
+  job[1].end_in(its_other_context, 7, "its time was over");
+  ASSERT_TRUE(job.until([&] { return std::ranges::all_of(failing, &Transfer::has_failed); }, 10));
+  for (const Transfer& one : failing) EXPECT_EQ(one.reason(), "its time was over");
+  EXPECT_TRUE(std::ranges::none_of(going_on, &Transfer::has_ended));
+  ASSERT_TRUE(job.until([&] { return job[2].end_of(group).has_value(); }, 10));
+  EXPECT_EQ(job[2].end_of(group)->from, 7);
+  EXPECT_EQ(job[2].end_of(group)->rank, 1);
+  EXPECT_FALSE(job[2].end_of(other_group));
+  Transfer late = Transfer::sent(1, group, 1, filled(10, 1));
+  job.start(3, late);
+  EXPECT_EQ(late.reason(), "its time was over");
+  for (int from : {0, 1}) {
+    Transfer sent = Transfer::sent(1 - from, other_group, 1, filled(10, 1));
+    job.start(from, sent);
+    ASSERT_TRUE(job.until([&] { return sent.has_ended(); }));
+  }
+  ASSERT_TRUE(job.until([&] { return going_on[2].is_done() && going_on[3].is_done(); }));
+  EXPECT_EQ(job.failures(), "");
+}
+
+/// A message of any kind can be taken back in any state. Its memory is free then, and messages of others go on.
+TEST_P(OverStreams, AMessageCanBeTakenBackInTheMiddle) {
+  for (int polls = 0; polls < static_cast<int>(rounds(24)); ++polls) {
+    Job job(2);
+    job.connect_tree();
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    const std::vector<std::size_t> lengths{20'000'000, 10, 1'000'000, 5'000'000, 100'000};
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      for (const std::uint64_t group : {2, 4}) {
+        sent.push_back(Transfer::sent(0, group, static_cast<int>(i), filled(lengths[i], group)));
+        job.start(1, sent.back());
+        received.push_back(Transfer::received(1, group, static_cast<int>(i), lengths[i]));
+        if (polls % 2 == 0) job.start(0, received.back());
+      }
+    }
+    for (int i = 0; i < polls; ++i) job.progress();
+    if (polls % 2 == 1) {
+      for (Transfer& one : received) job.start(0, one);
+    }
+    for (std::size_t i = 0; i < sent.size(); i += 2) {
+      if (polls % 3 != 0) job[1].abort(sent[i].message(), "taken back");
+      job[0].abort(received[i].message(), "taken back");
+      EXPECT_TRUE(received[i].has_ended());
+      EXPECT_TRUE(polls % 3 == 0 || sent[i].has_ended());
+    }
+    for (std::size_t i = 0; i < sent.size(); i += 2) {
+      if (sent[i].has_ended()) sent[i] = Transfer::sent(0, 2, 99, {});
+      received[i] = Transfer::received(1, 2, 99, 0);
+    }
+    ASSERT_TRUE(job.until([&] {
+      for (std::size_t i = 1; i < sent.size(); i += 2) {
+        if (!received[i].is_done() || !sent[i].is_done()) return false;
+      }
+      return true;
+    })) << polls << job.failures();
+    for (std::size_t i = 1; i < sent.size(); i += 2)
+      EXPECT_TRUE(received[i].has(1, filled(lengths[i / 2], 4)));
+    EXPECT_EQ(job.failures(), "");
+    for (int rank = 0; rank < 2; ++rank) {
+      job[rank].fail("enough");
+    }
+  }
+}
+
+/// A rank may end at once when its messages are sent. All of them arrive, however slowly they are taken.
+TEST_P(OverStreams, WhatIsSentArrivesAlthoughTheSenderEndsAtOnce) {
+  constexpr int messages = 60;
+  constexpr std::size_t bytes = 200'000;
+  Job job(2);
+  job.connect_tree();
+  std::vector<Transfer> sent;
+  std::vector<Transfer> received;
+  for (int i = 0; i < messages; ++i) {
+    sent.push_back(Transfer::sent(0, 2, i, filled(bytes, static_cast<std::uint64_t>(i))));
+    job.start(1, sent.back());
+    received.push_back(Transfer::received(1, 2, i, bytes));
+    job.start(0, received.back());
+  }
+  ASSERT_TRUE(job.until([&] { return std::ranges::all_of(sent, &Transfer::has_ended); }));
+  job.kill(1);
+  ASSERT_TRUE(job.until([&] { return std::ranges::all_of(received, &Transfer::has_ended); }));
+  for (int i = 0; i < messages; ++i)
+    EXPECT_TRUE(received[static_cast<std::size_t>(i)].has(1, filled(bytes, static_cast<std::uint64_t>(i))))
+        << i << ": " << received[static_cast<std::size_t>(i)].reason();
+}
+
+/// A rank that waits for another one notices its end, even if nobody can tell it.
+TEST(Endpoint, AnEndIsNoticedWithoutConnections) {
+  Job job(3);
+  Transfer received = Transfer::received(1, 2, 3, 10);
+  job.start(0, received);
+  for (int i = 0; i < 10; ++i) job.progress();
+  job.kill(1);
+  ASSERT_TRUE(job.until([&] { return received.has_failed(); }));
+  EXPECT_EQ(received.reason().find("rank 1 is lost: "), 0) << received.reason();
+}
+
+/// A group, or everything, ends on this rank if its limit is over.
+TEST(Endpoint, ALimitEndsAGroup) {
+  Job job(2);
+  job.connect_tree();
+  Transfer of_group = Transfer::received(1, 2, 3, 10);
+  Transfer of_other = Transfer::received(1, 4, 3, 10);
+  job.start(0, of_group);
+  job.start(0, of_other);
+  job[0].limit(4, 0.01, "never");
+  job[0].spare(4);
+  job[0].limit(2, 0.05, "too late");
+  ASSERT_TRUE(job.until([&] { return of_group.has_failed(); }));
+  EXPECT_EQ(of_group.reason(), "too late");
+  EXPECT_FALSE(of_other.has_ended());
+  job[0].limit(News::everything, 0.05, "much too late");
+  ASSERT_TRUE(job.until([&] { return of_other.has_failed(); }));
+  EXPECT_STREQ(job[0].failure(), "much too late");
 }
 
 /// Messages of all kinds end, and their memory is free.
@@ -677,7 +829,7 @@ TEST_P(OverStreams, AFailureEndsMessagesInTheMiddle) {
     for (int i = 0; i < polls; ++i) job.progress();
     if (polls % 3 == 1) job.start(0, received.emplace_back(Transfer::received(1, 1, 2, 20'000'000)));
     job[polls % 2].fail("enough");
-    ASSERT_TRUE(job.until([&] { return job.have_failed("enough"); })) << job.failures();
+    ASSERT_TRUE(job.until([&] { return job.know_end(polls % 2, "enough"); })) << job.failures();
     EXPECT_TRUE(std::ranges::all_of(sent, &Transfer::has_ended));
     EXPECT_TRUE(std::ranges::all_of(received, &Transfer::has_ended));
     sent.clear();
@@ -696,16 +848,7 @@ TEST_P(OverStreams, ALostRankIsNoticedByAll) {
     for (int i = 0; i < 100; ++i) job.progress();
     job.kill(lost);
     const std::string beginning = "rank " + std::to_string(lost) + " is lost: ";
-    ASSERT_TRUE(job.until([&] {
-      for (int rank = 0; rank < ranks; ++rank) {
-        if (rank != lost && job[rank].failure() == nullptr) return false;
-      }
-      return true;
-    }));
-    for (int rank = 0; rank < ranks; ++rank) {
-      if (rank == lost) continue;
-      EXPECT_EQ(std::string(job[rank].failure()).find(beginning), 0) << job[rank].failure();
-    }
+    EXPECT_TRUE(job.until([&] { return job.know_end(lost, beginning); })) << job.failures();
   }
 }
 
@@ -755,7 +898,7 @@ TEST(Endpoint, AFalseListenerIsNotBelieved) {
   }));
   put_value(visitor, Challenge{});
   ASSERT_TRUE(job.until([&] { return sent.has_failed(); }));
-  EXPECT_EQ(job.failures(), "rank 1 is lost: a process that is not of this job answers at its address\n");
+  EXPECT_EQ(sent.reason(), "rank 1 is lost: a process that is not of this job answers at its address");
 }
 
 /// A listener that has too many visitors closes connections.

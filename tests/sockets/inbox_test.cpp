@@ -76,7 +76,7 @@ class RandomSteps {
     for (int rank = 0; rank < ranks_; ++rank) EXPECT_EQ(inbox_.awaits(rank), model_.awaits(rank));
   }
   void fail() {
-    inbox_.fail();
+    inbox_.fail([](const Message&) { return true; }, "enough");
     for (const Message& receive : receives_) {
       const bool is_posted = std::ranges::find(model_.posted, &receive) != model_.posted.end();
       EXPECT_EQ(receive.state == Message::State::failed, is_posted);

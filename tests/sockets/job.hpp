@@ -37,6 +37,8 @@ class Transfer {
   [[nodiscard]] bool is_done() const { return has_ended() && message_->state == Message::State::done; }
   [[nodiscard]] bool has_failed() const { return has_ended() && message_->state == Message::State::failed; }
   [[nodiscard]] bool has_ended() const { return message_->has_ended(); }
+  /// Why it has failed.
+  [[nodiscard]] std::string reason() const { return has_failed() ? message_->reason : ""; }
   /// Whether these bytes have arrived, as far as there is room.
   [[nodiscard]] bool has(int source, const Bytes& data) const {
     const std::size_t landed = std::min(data.size(), message_->bytes);
@@ -111,16 +113,25 @@ class Job {
     for (const auto& one : endpoints_) any = (one != nullptr && one->progress()) || any;
     return any;
   }
-  /// Whether all ranks that are alive have failed for this reason.
-  [[nodiscard]] bool have_failed(const std::string& reason) const {
+  /// Whether all ranks that are alive know of the end of another rank, with a reason that begins like this.
+  [[nodiscard]] bool know_end(int of, const std::string& begin) {
     return std::ranges::all_of(endpoints_, [&](const auto& one) {
-      return one == nullptr || (one->failure() != nullptr && one->failure() == reason);
+      if (one == nullptr || one->rank() == of) return true;
+      const char* const reason = one->why_ended(of);
+      return reason != nullptr && std::string(reason).starts_with(begin);
     });
   }
-  [[nodiscard]] std::string failures() const {
+  /// Returns why ranks have failed, and which others they have lost.
+  [[nodiscard]] std::string failures() {
     std::string text;
     for (const auto& one : endpoints_) {
-      if (one != nullptr && one->failure() != nullptr) text += std::string(one->failure()) + "\n";
+      if (one == nullptr) continue;
+      if (one->failure() != nullptr) text += std::string(one->failure()) + "\n";
+      for (int of = 0; of < ranks(); ++of) {
+        const char* const reason = one->why_ended(of);
+        if (reason != nullptr && !std::string(reason).ends_with(" has left the job"))
+          text += std::string(reason) + "\n";
+      }
     }
     return text;
   }

@@ -81,12 +81,14 @@ class Execution {
   /// Whether the call has ended, with or without an error.
   [[nodiscard]] virtual bool ended() const = 0;
 
-  /// Ends the call at once, if its error ends the job.
+  /// Ends the call at once, if its error ends the job or the communicator.
   virtual void give_up() {}
+  /// Returns a number that changes whenever bytes of a message in flight have moved, as far as that is known.
+  [[nodiscard]] virtual std::uint64_t steps() const { return 0; }
   /// Whether the call ended before its messages, so that MPI may still move them.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  /// Whether the call's memory must stay, since the MPI library may still use it. Without a library, nothing
-  /// is in flight any more.
+  /// Whether the call's memory must stay, since the MPI library may still use it. Without a library, messages
+  /// are taken back.
   [[nodiscard]] bool leaves_memory() const { return gave_up_ && mpi.has_library(); }
 
   /// Returns the rank of the collective's communicator that has ended while the call needed it, or -1. The

@@ -40,6 +40,7 @@ class RelayedExecution final : public Execution {
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !is_under_way_ || gave_up_; }
   void give_up() override;
+  [[nodiscard]] std::uint64_t steps() const override { return walk_.steps(); }
   /// Segment 0 is the walk of lengths, segment 1 that of data.
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 

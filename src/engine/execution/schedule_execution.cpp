@@ -101,6 +101,7 @@ void ScheduleExecution::start_failed(const Call& call, const CallResources& reso
 }
 
 void ScheduleExecution::prepare(const Call& call, const CallResources& resources) {
+  suspects_ = false;
   call_ = call;
   resources_ = resources;
   segment_count_ = segments_of(call);
@@ -125,6 +126,7 @@ void ScheduleExecution::end() {
 void ScheduleExecution::give_up() {
   if (ended()) return;
   gave_up_ = true;
+  messages_.take_back();
   release_memory();
 }
 
@@ -382,31 +384,37 @@ void ScheduleExecution::look_around() {
 /// Ends the wait for a process that has ended. Nothing else would, since the MPI library does not know of the
 /// wait. A rank that ends regularly has made all of its calls before, so everything that the others need of
 /// it is there.
+///
+/// Without MPI, a rank may also have given the call up. It says why to the ranks with which it has connections,
+/// so this rank may hear that before it looks again.
 void ScheduleExecution::look_for_lost_peer() {
-  if (find_ended_peer() < 0) return;
+  bool has_given_up = false;
+  if (find_ended_peer(has_given_up) < 0) return;
   // The process may have written something between the last look and its end.
   while (advance_flights()) {
   }
-  lost_peer_ = find_ended_peer();
-  if (lost_peer_ < 0) return;
-  check(mpi.err_other);
-  // Nothing may arrive in this call's memory any more when it is freed.
-  if (mpi.fail_late != nullptr) {
-    const int rank = (*peers_)[static_cast<std::size_t>(lost_peer_)];
-    mpi.fail_late(
-        ("rank " + std::to_string(rank) + " of this node has ended, but other ranks wait for it").c_str());
+  const int peer = find_ended_peer(has_given_up);
+  if (peer < 0 || (has_given_up && !std::exchange(suspects_, true))) return;
+  if (mpi.has_library()) {
+    check(mpi.err_other);
+    lost_peer_ = peer;
+  } else {
+    check(mpi.note_ended((*peers_)[static_cast<std::size_t>(peer)], has_given_up));
   }
   give_up();
 }
 
-/// Returns the first peer whose process has ended while a message through shared memory waits for it, or -1.
-int ScheduleExecution::find_ended_peer() const {
+/// Returns the first peer whose process has ended, or which has given up, while a message through shared memory
+/// waits for it, or -1.
+int ScheduleExecution::find_ended_peer(bool& has_given_up) const {
   for (const Flight& flight : std::span(flights_).first(in_flight_)) {
     if (flight.in_memory == 0) continue;
     for (std::size_t slot = flight.first_slot; slot < flight.first_slot + width_; ++slot) {
       const Transfer& transfer = transfers_[slot];
       if (transfer.memory.ended()) continue;
-      if (neighbours_->memory->has_ended(place_of(*transfer.action))) return transfer.action->peer;
+      const int place = place_of(*transfer.action);
+      has_given_up = neighbours_->memory->has_given_up(flight.lane, place);
+      if (has_given_up || neighbours_->memory->has_ended(place)) return transfer.action->peer;
     }
   }
   return -1;

@@ -54,6 +54,7 @@ class ScheduleExecution final : public Execution {
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
   void give_up() override;
+  [[nodiscard]] std::uint64_t steps() const override { return messages_.steps(); }
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
@@ -101,7 +102,7 @@ class ScheduleExecution final : public Execution {
   void post_message(Flight& flight, Transfer& transfer, std::size_t slot);
   void look_around();
   bool advance_flights();
-  [[nodiscard]] int find_ended_peer() const;
+  [[nodiscard]] int find_ended_peer(bool& has_given_up) const;
   void look_for_lost_peer();
   bool test_messages();
   bool advance_memory(Flight& flight);
@@ -151,6 +152,7 @@ class ScheduleExecution final : public Execution {
   CallResources resources_;
   MessageRequests messages_;
   IdlePolls idle_polls_;
+  bool suspects_ = false;  // a peer had given up when this rank looked last
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;

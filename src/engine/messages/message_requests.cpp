@@ -33,7 +33,7 @@ std::optional<int> CompletedMessage::arrived(const Element& element) const {
 
 MessageRequests::~MessageRequests() {
   // Nothing may be read from or written to the memory of a message that will not end.
-  if (own_count_ > 0) connections_->endpoint().fail("a call was given up");
+  take_back();
   // These requests are left if a call gave up while nothing was in flight (Execution::leaves_memory).
   for (std::size_t slot = 0; slot < requests_.size(); ++slot) {
     if (requests_[slot] != mpi.request_null && kept_of_[slot] == nullptr) mpi.Request_free(&requests_[slot]);
@@ -41,6 +41,27 @@ MessageRequests::~MessageRequests() {
   for (MPI_Request& request : kept_) {
     if (request != mpi.request_null) mpi.Request_free(&request);
   }
+}
+
+void MessageRequests::take_back() {
+  for (std::size_t slot = 0; slot < is_own_.size() && own_count_ > 0; ++slot) {
+    if (!is_own(slot)) continue;
+    connections_->endpoint().abort(own_[slot], "a call was given up");
+    take_own(slot);
+  }
+  if (mpi.has_library()) return;
+  for (MPI_Request& request : requests_) {
+    if (request != mpi.request_null) mpi.Cancel(&request);
+  }
+}
+
+std::uint64_t MessageRequests::steps() const {
+  std::uint64_t all = 0;
+  for (std::size_t slot = 0; slot < is_own_.size() && own_count_ > 0; ++slot)
+    all += is_own(slot) ? own_[slot].steps.load(std::memory_order_relaxed) : 0;
+  if (mpi.steps == nullptr) return all;
+  for (MPI_Request request : requests_) all += mpi.steps(request);
+  return all;
 }
 
 void MessageRequests::begin(std::size_t slots, std::size_t connections_from) {

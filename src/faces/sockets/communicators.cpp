@@ -40,7 +40,7 @@ std::uint64_t context_of(std::uint64_t parent, std::uint64_t number, const std::
   hash.add(parent);
   hash.add(number);
   for (const int rank : ranks) hash.add(static_cast<std::uint64_t>(rank));
-  return hash.sum();
+  return group_of(hash.sum());
 }
 
 }  // namespace
@@ -191,8 +191,8 @@ int Functions::Error_class(int error, int* its_class) {
 }
 
 int Functions::Error_string(int error, char* text, int* length) {
-  const char* const failure = job == nullptr ? nullptr : job->endpoint->reason();
-  const std::string line = failure != nullptr         ? failure
+  const char* const reason = reason_of(error);
+  const std::string line = reason != nullptr          ? reason
                            : error == Error::no_mem   ? "there is no memory left"
                            : error == Error::truncate ? "a message is longer than its receive"
                            : error == Error::other

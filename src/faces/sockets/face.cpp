@@ -122,6 +122,36 @@ void set_constants() {
   mpi.comm_self = &job->self;
 }
 
+std::uint64_t group_in(MPI_Comm comm) {
+  return comm == &job->world ? News::everything : comm->context;
+}
+
+/// Takes in what has become known of the ends of ranks since the last time.
+void take_in_news(OpaqueComm& comm) {
+  Endpoint& endpoint = *job->endpoint;
+  const std::uint64_t news = endpoint.news();
+  if (news == comm.known_news.load(std::memory_order_acquire)) return;
+  const std::lock_guard guard(job->mutex);
+  if (const auto end = endpoint.end_of(comm.context)) {
+    comm.why_it_ends.store(end->reason, std::memory_order_relaxed);
+    comm.ends_from.store(end->from, std::memory_order_release);
+  }
+  for (const int rank : *comm.ranks) {
+    const char* const reason = rank == endpoint.rank() ? nullptr : endpoint.why_ended(rank);
+    if (reason != nullptr && comm.why_rank_ended == nullptr) comm.why_rank_ended = reason;
+  }
+  comm.known_news.store(news, std::memory_order_release);
+}
+
+int why_ended(MPI_Comm comm, std::uint64_t call, bool has_begun) {
+  if (job->endpoint->news() == 0) return MPI_SUCCESS;
+  if (const char* const reason = job->endpoint->failure()) return code_of(reason);
+  take_in_news(*comm);
+  if (call >= comm->ends_from.load(std::memory_order_acquire)) return code_of(comm->why_it_ends);
+  const char* const reason = has_begun ? nullptr : comm->why_rank_ended.load();
+  return reason == nullptr ? MPI_SUCCESS : code_of(reason);
+}
+
 void bind() {
 #define STRETTO_SET(name, parameters)               \
   if constexpr (is_served(#name)) {                 \
@@ -142,9 +172,24 @@ void bind() {
   mpi.may_be_user_op = [](MPI_Op op) { return op != nullptr; };
   mpi.may_be_user_datatype = [](MPI_Datatype type) { return type != nullptr; };
   mpi.own_symbol = &find_symbol;
-  mpi.failure = [] { return job->endpoint->failure(); };
-  mpi.fail = [](const char* reason) { job->endpoint->fail(reason); };
-  mpi.fail_late = [](const char* reason) { job->endpoint->fail_late(reason); };
+  mpi.why_ended = &why_ended;
+  mpi.end_in = [](MPI_Comm comm, std::uint64_t from, const char* reason) {
+    job->endpoint->end_in(comm->context, from, reason);
+  };
+  mpi.note_ended = [](int rank, bool gave_up_call) {
+    const std::string name = "rank " + std::to_string(rank);
+    if (gave_up_call) job->endpoint->await_any_news();
+    if (gave_up_call) return code_of(keep_reason(name + " has given up the call; its own error says why"));
+    job->endpoint->note_ended(rank, "its process has ended");
+    return code_of(job->endpoint->why_ended(rank));
+  };
+  mpi.limit = [](MPI_Comm comm, double seconds, const char* reason) {
+    job->endpoint->limit(group_in(comm), seconds, reason);
+  };
+  mpi.spare = [](MPI_Comm comm) { job->endpoint->spare(group_in(comm)); };
+  mpi.steps = [](MPI_Request request) -> std::uint64_t {
+    return request == nullptr ? 0 : request->message.steps.load(std::memory_order_relaxed);
+  };
 }
 
 /// The mutex that guards `job` against calls of other threads while the job ends.
@@ -168,9 +213,9 @@ Job::Job(std::shared_ptr<Endpoint> its_endpoint) : endpoint(std::move(its_endpoi
   std::iota(all.begin(), all.end(), 0);
   world.ranks = std::make_shared<const std::vector<int>>(std::move(all));
   world.rank = endpoint->rank();
-  world.context = 1;
+  world.context = 2;
   self.ranks = std::make_shared<const std::vector<int>>(1, endpoint->rank());
-  self.context = 2;
+  self.context = 4;
 }
 
 void wait_for(bool (*has_ended)(void*), void* what) {
@@ -186,7 +231,36 @@ void wait_for(bool (*has_ended)(void*), void* what) {
 
 int run(std::unique_ptr<TreeCall> call) {
   wait_until([&] { return call->advance(); });
-  return call->has_failed() ? Error::other : MPI_SUCCESS;
+  return call->error();
+}
+
+namespace {
+
+struct Reasons {
+  std::mutex mutex;
+  std::vector<const char*> all;
+};
+Reasons& reasons() {
+  static auto& one = make_immortal<Reasons>();
+  return one;
+}
+
+}  // namespace
+
+int code_of(const char* reason) {
+  const std::lock_guard guard(reasons().mutex);
+  auto& all = reasons().all;
+  const auto found = std::ranges::find(all, reason);
+  const auto number = static_cast<int>(found - all.begin());
+  if (found == all.end()) all.push_back(reason);
+  return InterfaceTraits::first_reason + number;
+}
+
+const char* reason_of(int code) {
+  const std::lock_guard guard(reasons().mutex);
+  const auto number = static_cast<std::size_t>(code - InterfaceTraits::first_reason);
+  return code < InterfaceTraits::first_reason || number >= reasons().all.size() ? nullptr
+                                                                                : reasons().all[number];
 }
 
 }  // namespace faces::sockets
@@ -205,15 +279,12 @@ std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds
   std::vector<Address> all(static_cast<std::size_t>(job->endpoint->ranks()));
   TreeCall exchange(job->world, TreeCall::Kind::gather, 0, std::as_writable_bytes(std::span(&own, 1)), {},
                     reinterpret_cast<std::byte*>(all.data()));
-  const double until = seconds_now() + seconds;
-  faces::sockets::wait_until([&] {
-    if (seconds_now() > until) {
-      job->endpoint->fail("not all " + std::to_string(all.size()) + " ranks arrived within " +
-                          std::to_string(static_cast<int>(seconds)) + " s");
-    }
-    return exchange.advance();
-  });
-  if (const char* failure = job->endpoint->failure()) return failure;
+  const std::string late =
+      "not all " + std::to_string(all.size()) + " ranks arrived within " +
+      std::to_string(static_cast<int>(seconds)) + " s";
+  mpi.limit(mpi.comm_world, seconds, late.c_str());
+  faces::sockets::wait_until([&] { return exchange.advance(); });
+  if (const char* const reason = faces::sockets::reason_of(exchange.error())) return reason;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     job->endpoint->set_address(static_cast<int>(rank), all[rank]);
   return {};

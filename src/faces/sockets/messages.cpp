@@ -52,9 +52,9 @@ bool is_idle(MPI_Request request) {
 }
 
 int error_of(const OpaqueRequest& request) {
-  if (request.call) return request.call->has_failed() ? Error::other : MPI_SUCCESS;
+  if (request.call) return request.call->error();
   const Message& message = request.message;
-  if (message.state == Message::State::failed) return Error::other;
+  if (message.state == Message::State::failed) return code_of(message.reason);
   return !message.sends && message.arrived > message.bytes ? Error::truncate : MPI_SUCCESS;
 }
 
@@ -124,13 +124,16 @@ int Functions::Start(MPI_Request* request) {
 }
 
 int Functions::Request_free(MPI_Request* request) {
+  Cancel(request);
   delete *request;
   *request = nullptr;
   return MPI_SUCCESS;
 }
 
+/// Unlike MPI's, takes back any message at any time, and its memory is free then.
 int Functions::Cancel(MPI_Request* request) {
-  if (job->endpoint->cancel((*request)->message)) (*request)->message.end(Message::State::done);
+  if (!is_idle(*request) && !(*request)->call)
+    job->endpoint->abort((*request)->message, "the message was taken back");
   return MPI_SUCCESS;
 }
 

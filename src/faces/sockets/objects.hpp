@@ -32,6 +32,11 @@ struct OpaqueComm {
   std::map<int, void*> attributes;
   std::uint64_t made = 0;               // communicators that were made from it
   std::atomic<std::uint32_t> calls{0};  // collectives
+  /// What is known of the ends of ranks, up to this number of news (Endpoint::news()).
+  std::atomic<std::uint64_t> known_news{0};
+  std::atomic<std::uint64_t> ends_from{UINT64_MAX};  // the first collective call that fails
+  std::atomic<const char*> why_it_ends{nullptr};
+  std::atomic<const char*> why_rank_ended{nullptr};  // of any of its ranks
 
   [[nodiscard]] int size() const { return static_cast<int>(ranks->size()); }
   [[nodiscard]] int in_job(int its_rank) const { return (*ranks)[static_cast<std::size_t>(its_rank)]; }
@@ -114,6 +119,11 @@ void wait_until(const Ended& has_ended) {
   wait_for([](void* what) { return (*static_cast<const Ended*>(what))(); },
            const_cast<void*>(static_cast<const void*>(&has_ended)));
 }
+
+/// Returns the error code that stands for a reason, which was kept by keep_reason().
+int code_of(const char* reason);
+/// Returns the reason, or nullptr if the error code stands for none.
+const char* reason_of(int code);
 
 /// Starts a collective of the core's own and waits for it. Returns an MPI error code.
 int run(std::unique_ptr<TreeCall> call);

@@ -10,8 +10,8 @@
 namespace stretto {
 namespace {
 
-/// Messages of these calls have their own context.
-constexpr std::uint64_t own_context = 0x7472656563616c6c;
+/// Messages of these calls have the other context of the group.
+constexpr std::uint64_t own_context = 1;
 
 }  // namespace
 
@@ -94,15 +94,26 @@ void TreeCall::begin_phase(Phase phase) {
 
 bool TreeCall::advance() {
   while (phase_ < Phase::ended) {
+    // After a failure, the others may never end.
+    if (std::ranges::any_of(messages_, [](const Message& one) { return one.state == Message::State::failed; }))
+      end_messages();
     if (!std::ranges::all_of(messages_, &Message::has_ended)) return false;
-    if (std::ranges::any_of(messages_,
-                            [](const Message& one) { return one.state == Message::State::failed; })) {
-      phase_ = Phase::failed;
-      return true;
+    const auto failed = std::ranges::find_if(
+        messages_, [](const Message& one) { return one.state == Message::State::failed; });
+    if (failed == messages_.end()) {
+      end_phase();
+    } else {
+      error_ = faces::sockets::code_of(failed->reason);
+      phase_ = Phase::ended;
     }
-    end_phase();
   }
   return true;
+}
+
+void TreeCall::end_messages() {
+  for (Message& one : messages_) {
+    if (!one.has_ended()) faces::sockets::job->endpoint->abort(one, "a call was given up");
+  }
 }
 
 void TreeCall::end_phase() {

@@ -34,18 +34,25 @@ class TreeCall {
   TreeCall(OpaqueComm& comm, Kind kind, int root, std::span<std::byte> data, Reduce reduce = {},
            std::byte* all = nullptr);
 
+  TreeCall(const TreeCall&) = delete;
+  TreeCall& operator=(const TreeCall&) = delete;
+  /// Takes its messages back.
+  ~TreeCall() { end_messages(); }
+
   /// Goes on as far as possible without waiting. Returns whether it has ended.
   bool advance();
-  [[nodiscard]] bool has_failed() const { return phase_ == Phase::failed; }
+  /// Returns an MPI error code, once it has ended.
+  [[nodiscard]] int error() const { return error_; }
 
  private:
-  enum class Phase : std::uint8_t { from_children, to_parent, from_parent, to_children, ended, failed };
+  enum class Phase : std::uint8_t { from_children, to_parent, from_parent, to_children, ended };
 
   void begin_phase(Phase phase);
   void end_phase();
   void start(bool sends, int relative, std::byte* data, std::size_t bytes);
   [[nodiscard]] int ranks_below(int relative) const;
   void put_in_order();
+  void end_messages();
 
   /// Returns the rank in the job of a rank relative to the root.
   [[nodiscard]] int in_job(int relative) const;
@@ -65,6 +72,7 @@ class TreeCall {
   std::vector<std::byte> gathered_;
   std::deque<Message> messages_;
   Phase phase_ = Phase::ended;
+  int error_ = 0;
 };
 
 }  // namespace stretto

@@ -153,7 +153,7 @@ class Comparison final : public CallBuffers {
   void end_job_if(bool speaks, const std::string& what) {
     const std::string line = "STRETTO_CHECK: call number " + std::to_string(sequence_) +
                              " of a communicator of " + std::to_string(all_.size()) + " ranks: " + what;
-    if (mpi.fail != nullptr) return mpi.fail(line.c_str());
+    if (!mpi.has_library()) return state_->end_from(sequence_, line);
     if (speaks) complain(line + "; the job ends");
     end_job(speaks);
   }

@@ -298,14 +298,20 @@ bool Communicator::library_tolerates_faults() {
   return tolerates;
 }
 
-bool Communicator::is_revoked() const {
-  if (mpi.failure != nullptr) return mpi.failure() != nullptr;
+void Communicator::end_from(std::uint64_t call, const std::string& reason) const {
+  if (mpi.end_in != nullptr && !is_freed_) mpi.end_in(users_, call, reason.c_str());
+}
+
+int Communicator::why_ended(std::uint64_t call, bool has_begun) const {
+  if (mpi.why_ended != nullptr) return is_freed_ ? MPI_SUCCESS : mpi.why_ended(users_, call, has_begun);
   using IsRevoked = int(MPI_Comm, int*);
   static auto* const ask = library_tolerates_faults()
                                ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked"))
                                : nullptr;
   int revoked = 0;
-  return ask != nullptr && !is_freed_ && ask(users_, &revoked) == MPI_SUCCESS && revoked != 0;
+  const bool is_revoked =
+      ask != nullptr && !is_freed_ && ask(users_, &revoked) == MPI_SUCCESS && revoked != 0;
+  return is_revoked ? error_if_revoked : MPI_SUCCESS;
 }
 
 void Communicator::give_back(const CallTraits& traits, const Spec& spec,

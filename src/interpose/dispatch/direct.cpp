@@ -54,7 +54,8 @@ class DirectWaiting final : public Waiting {
   void look_at_length(const DirectExecution& execution) const {
     if (const auto& wrong = execution.wrong_length()) {
       // The call has its number already.
-      end_job_for(*wrong, rank_at(wrong->peer), describe_call(state_, traits_, spec_, state_.sequence() - 1));
+      end_for(*wrong, state_, rank_at(wrong->peer), state_.sequence() - 1,
+              describe_call(state_, traits_, spec_, state_.sequence() - 1));
     }
   }
 
@@ -66,10 +67,9 @@ class DirectWaiting final : public Waiting {
   bool look_around(const DirectExecution& waits) {
     drive_library(channel_pool().comm());
     look_at_length(waits);
-    if (state_.is_revoked()) {
-      error_ = Communicator::error_if_revoked;
-      return false;
-    }
+    // The call has its number already.
+    error_ = state_.why_ended(state_.sequence() - 1, true);
+    if (error_ != MPI_SUCCESS) return false;
     if (!polls_of_thread.is_time_for_peers()) return true;
     const int ended = waits.find_ended_peer();
     // It may have written something just before its end.

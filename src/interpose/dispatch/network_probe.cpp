@@ -159,8 +159,8 @@ class Measurement {
   }
   /// Waits for the `awaited` executions, and advances all that were started.
   void finish(std::span<ScheduleExecution> awaited) {
-    // In a job that has failed, some ranks may be here and others not.
-    const auto has_failed = [] { return mpi.failure != nullptr && mpi.failure() != nullptr; };
+    // If a rank has ended, some ranks may be here and others not.
+    const auto has_failed = [&] { return state_.why_ended(state_.sequence(), false) != MPI_SUCCESS; };
     wait_until([&] { return has_failed() || std::ranges::all_of(awaited, &ScheduleExecution::ended); },
                [&] {
                  bool any = false;

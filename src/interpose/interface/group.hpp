@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "mpi/status.hpp"
 #include "stretto/group.h"
 
 #define STRETTO_VISIBLE __attribute__((visibility("default")))
@@ -26,6 +27,7 @@ class GroupCommunicator {
   GroupCommunicator(const GroupCommunicator&) = delete;
   GroupCommunicator& operator=(const GroupCommunicator&) = delete;
   ~GroupCommunicator();
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
  private:
   MPI_Comm comm_;
@@ -72,8 +74,10 @@ Result without_exceptions(Result failure, const Work& work) {
 /// Frees the communicators that no group or work holds any more.
 void free_left_communicators();
 
-/// Returns MPI's text of an error code.
-std::string text_of_error(int error);
+/// Returns a time for messages to users.
+std::string text_of_seconds(double seconds);
+/// Returns the first line of a reason that a framework gives.
+std::string one_line(const char* reason);
 
 struct Reduction {
   MPI_Datatype datatype{};

@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -112,6 +114,17 @@ void free_left_communicators() {
   }
 }
 
+std::string text_of_seconds(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g s", seconds);
+  return text.data();
+}
+
+std::string one_line(const char* reason) {
+  const std::string line = reason == nullptr ? "" : reason;
+  return line.empty() ? "a rank has given up" : line.substr(0, line.find('\n'));
+}
+
 GroupCommunicator::~GroupCommunicator() {
   const std::lock_guard guard(left_lock);
   left_communicators().push_back(comm_);
@@ -127,14 +140,6 @@ int set_error(std::string_view line) noexcept {
     last_error = "there is no memory left";
   }
   return 1;
-}
-
-std::string text_of_error(int error) {
-  MpiText text{};
-  int length = 0;
-  mpi.Error_string(error, text.data(), &length);
-  std::string line(text.data());
-  return line.substr(0, line.find('\n'));
 }
 
 bool use_network(Network network) {
@@ -193,7 +198,7 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
   });
 }
 
-STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag) {
+STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag, double seconds) {
   return without_exceptions(static_cast<stretto_group*>(nullptr), [&]() -> stretto_group* {
     free_left_communicators();
     const BlockedScope elsewhere;
@@ -216,14 +221,26 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
       mpi.Comm_rank(group->comm, &group->rank);
       mpi.Comm_size(group->comm, &group->size);
       group->held = std::make_shared<GroupCommunicator>(group->comm);
+      const std::string late = "not all ranks made the group within " + text_of_seconds(seconds);
+      if (mpi.limit != nullptr) mpi.limit(group->comm, seconds, late.c_str());
       come_into_use(group->comm);
-      return group;
+      if (mpi.limit != nullptr) mpi.spare(group->comm);
+      if (mpi.why_ended != nullptr) error = mpi.why_ended(group->comm, 0, true);
+      if (error == MPI_SUCCESS) return group;
     }
     delete group;
+    if (mpi.is_end(error)) {
+      set_error(text_of_error(error));
+      return nullptr;
+    }
     set_error(error == MPI_SUCCESS ? "this rank is not in the group"
                                    : "MPI cannot make a group of these ranks: " + text_of_error(error));
     return nullptr;
   });
+}
+
+STRETTO_VISIBLE void stretto_group_fail(stretto_group* group, const char* reason) {
+  if (mpi.end_in != nullptr) mpi.end_in(group->comm, 0, one_line(reason).c_str());
 }
 
 STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {

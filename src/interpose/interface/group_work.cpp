@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works of the interface for frameworks: testing, waiting, describing and giving up.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "interpose/communicators/communicator.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/observe/live.hpp"
 #include "interpose/operations/completion.hpp"
@@ -83,6 +86,35 @@ STRETTO_VISIBLE void stretto_work_begin_wait(stretto_work* work) {
 
 STRETTO_VISIBLE void stretto_work_end_wait(void) {
   end_live_wait();
+}
+
+STRETTO_VISIBLE unsigned long long stretto_work_steps(stretto_work* work) {
+  std::uint64_t steps = 0;
+  for (MPI_Request request : work->requests) {
+    if (request == mpi.request_null) continue;
+    if (const Pending* pending = find_pending(request)) {
+      steps += pending->call->steps();
+    } else if (mpi.steps != nullptr) {
+      steps += mpi.steps(request);
+    }
+  }
+  // Each request that ends is a step.
+  return steps + (static_cast<std::uint64_t>(-work->requests.size()) << 32U);
+}
+
+STRETTO_VISIBLE int stretto_work_fail(stretto_work* work, const char* reason) {
+  if (mpi.has_library()) return 0;
+  const std::string line = one_line(reason);
+  for (MPI_Request request : work->requests) {
+    if (const Pending* pending = find_pending(request)) pending->call->fail(line);
+  }
+  // What is left are messages between two ranks.
+  if (!has_ended(*work)) {
+    std::shared_ptr<Communicator> state;
+    find_communicator(work->held->comm(), state);
+    mpi.end_in(work->held->comm(), state == nullptr ? 0 : state->sequence(), line.c_str());
+  }
+  return has_ended(*work) ? 1 : 0;
 }
 
 STRETTO_VISIBLE const char* stretto_work_error(const stretto_work* work) {

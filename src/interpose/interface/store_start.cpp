@@ -95,14 +95,14 @@ std::mutex& beginning() {
   return mutex;
 }
 
-/// Leaves the job at the end of the process. A rank that ends regularly takes leave, even if nobody has ended
-/// the job. A rank that ends because the job has failed passes the reason on before. A rank that fails by
-/// itself does neither, and the others notice that.
-void leave_at_exit(int status, void* process) {
+/// Takes leave at the end of the process, even if nobody has ended the job, and whatever the exit status is:
+/// what other ranks still need of this one decides whether they fail. (A process that is killed, or calls
+/// _exit(), takes no leave, and the kernel closes its connections behind all that was sent.)
+void leave_at_exit(int /*status*/, void* process) {
   if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
   constexpr double longest = 5;  // s
   const auto network = own_network();
-  if (network != nullptr && (status == 0 || network->failure() != nullptr)) network->leave(longest);
+  if (network != nullptr) network->leave(longest);
 }
 
 /// Makes each process that has a job call leave_at_exit() at its end.
@@ -132,7 +132,9 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
       error = session.settings.disabled ? "Stretto is off (STRETTO_DISABLE), but a job without MPI needs it"
                                         : "Stretto cannot start here";
     }
-    if (const char* failure = mpi.failure()) error = failure;
+    mpi.spare(mpi.comm_world);
+    if (const int ended = mpi.why_ended(mpi.comm_world, 0, true); ended != MPI_SUCCESS)
+      error = text_of_error(ended);
   }
   if (error.empty()) return 0;
   if (session.active) free_short_types();
@@ -164,8 +166,7 @@ STRETTO_VISIBLE int stretto_end(double seconds) {
     if (own_network() == nullptr)
       return set_error("stretto_begin_by_store() has begun no job in this process");
     const double until = seconds_now() + seconds;
-    if (mpi.failure() == nullptr)
-      wait_until([&] { return !has_outstanding() || mpi.failure() != nullptr || seconds_now() > until; });
+    wait_until([&] { return !has_outstanding() || seconds_now() > until; });
     free_left_communicators();
     free_short_types();
     end_own_network(std::max(until - seconds_now(), 0.0));
@@ -179,14 +180,4 @@ STRETTO_VISIBLE void stretto_await(double seconds) {
 
 STRETTO_VISIBLE void stretto_wake(void) {
   if (const auto network = own_network()) network->wake();
-}
-
-STRETTO_VISIBLE void stretto_fail(const char* reason) {
-  const bool has_reason = reason != nullptr && reason[0] != '\0';
-  if (const auto network = own_network()) network->fail(has_reason ? reason : "a rank has given up");
-}
-
-STRETTO_VISIBLE const char* stretto_failure(void) {
-  const auto network = own_network();
-  return network == nullptr ? nullptr : network->failure();
 }

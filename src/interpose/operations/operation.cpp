@@ -13,6 +13,7 @@
 #include "interpose/observe/statistics.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/status.hpp"
 #include "threads/clock.hpp"
 
 namespace stretto {
@@ -25,7 +26,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
       form_(form),
       message_(message),
       execution_(state_->lease(traits_, spec_, form == Form::persistent)) {
-  if (!traits_.is_own) sequence_ = state_->next_sequence();
+  sequence_ = traits_.is_own ? state_->sequence() : state_->next_sequence();
   const std::size_t tags = execution_->tags(message_.call);
   if (tags == 0) return;
   const bool is_persistent = form == Form::persistent;
@@ -69,8 +70,8 @@ void Operation::note_asked() {
 /// it. The MPI library's own calls need no tags.
 bool Operation::may_begin() {
   // The library completes its own calls when a communicator is revoked.
-  if (channel_ && state_->is_revoked()) {
-    end(Communicator::error_if_revoked);
+  if (const int error = channel_ ? state_->why_ended(sequence_, false) : MPI_SUCCESS; error != MPI_SUCCESS) {
+    end(error);
     return false;
   }
   if (after_ && !after_->ended()) return false;
@@ -144,9 +145,11 @@ void Operation::begin_copies(Call& call) {
   if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
 }
 
-/// Gives up if an error ends the job, so that the job ends before other ranks hear of the error.
+/// Gives up if an error ends the job, so that the job ends before other ranks hear of the error, or if it ends
+/// the communicator, whose other ranks hear of that.
 void Operation::look_at_error() {
-  if (execution_->error() != MPI_SUCCESS && state_->ends_job_on_error()) execution_->give_up();
+  const int error = execution_->error();
+  if (error != MPI_SUCCESS && (mpi.is_end(error) || state_->ends_job_on_error())) execution_->give_up();
 }
 
 /// Ends the job if a rank has ended too early, unless the MPI library lets programs go on without that rank.
@@ -160,8 +163,8 @@ void Operation::look_at_lost_peer() const {
 
 void Operation::look_at_length() const {
   if (const auto& wrong = execution_->wrong_length()) {
-    end_job_for(*wrong, state_->ranks_in_world()[static_cast<std::size_t>(wrong->peer)],
-                describe_call(*state_, traits_, spec_, sequence_));
+    end_for(*wrong, *state_, state_->ranks_in_world()[static_cast<std::size_t>(wrong->peer)], sequence_,
+            describe_call(*state_, traits_, spec_, sequence_));
   }
 }
 
@@ -181,6 +184,7 @@ bool Operation::progress() {
   try {
     const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
+    moves_ += any ? 1 : 0;
     // Only this call looks at the copies back before the operation ends.
     if (trace_ && staging_.is_staged()) static_cast<void>(staging_.has_ended());
     look_at_lost_peer();
@@ -188,15 +192,33 @@ bool Operation::progress() {
     look_at_error();
     if (execution_->ended()) {
       finish();
-    } else if (!any && channel_ && state_->is_revoked()) {
-      execution_->give_up();
-      end(Communicator::error_if_revoked);
+    } else if (!any && channel_) {
+      end_with(state_->why_ended(sequence_, true));
     }
     return any;
   } catch (const std::bad_alloc&) {
     end(mpi.err_no_mem);
     return true;
   }
+}
+
+/// Ends it before its messages have ended, if there is an error.
+void Operation::end_with(int error) {
+  if (error == MPI_SUCCESS) return;
+  if (has_begun_) execution_->give_up();
+  end(error);
+}
+
+void Operation::fail(const std::string& reason) {
+  const std::lock_guard guard(lock_);
+  if (ended() || is_copying_back_) return;
+  state_->end_from(sequence_, reason);
+  end_with(state_->why_ended(sequence_, has_begun_));
+}
+
+std::uint64_t Operation::steps() {
+  const std::lock_guard guard(lock_);
+  return moves_ + (has_begun_ && !ended() ? execution_->steps() : 0);
 }
 
 void Operation::finish() {
@@ -218,6 +240,9 @@ void Operation::complain_of(const std::string& what) const {
 
 void Operation::complete() {
   int error = execution_->lost_peer() < 0 ? execution_->error() : Communicator::error_if_rank_failed;
+  // What is known of the whole communicator says more than what ended this call.
+  const int known = mpi.is_end(error) ? state_->why_ended(sequence_, false) : MPI_SUCCESS;
+  if (known != MPI_SUCCESS) error = known;
   if (has_begun_ && staging_.is_staged() && staging_.has_failed() && !has_complained_) {
     complain_of(staging_.describe_error());
     error = mpi.err_other;
@@ -233,8 +258,10 @@ void Operation::complete() {
 
 void Operation::end(int error) {
   error_ = error;
-  if (execution_->gave_up()) {
+  if (mpi.is_end(error)) state_->end_from(sequence_, text_of_error(error));
+  if (execution_->gave_up() || mpi.is_end(error)) {
     if (channel_) channel_->spoil();
+    if (channel_ && mpi.is_end(error)) give_up_lanes();
     if (execution_->leaves_memory()) {
       message_.abandon();
       staging_.abandon();
@@ -261,6 +288,16 @@ void Operation::end(int error) {
     unwatch(*this);
   }
   note_end();
+}
+
+/// Ends the waits of other ranks of the node for this one in this call.
+void Operation::give_up_lanes() {
+  if (!session.shares_memory || channel_->progress() != Channel::State::open) return;
+  const CallResources resources =
+      has_ticket_ ? channel_->resources(ticket_) : channel_->blocking_resources();
+  for (const std::int8_t lane : resources.lanes) {
+    if (lane != CallResources::none) session.memory.give_up(lane);
+  }
 }
 
 int Operation::report_error() const {
@@ -331,16 +368,16 @@ void end_job_without(int place, const std::string& call) {
   const std::string reason = "rank " + std::to_string(rank_at(place)) + " (process " +
                              std::to_string(session.memory.process(place).pid()) +
                              " of this node) has ended, and " + call + " waits for it";
-  if (mpi.fail_late != nullptr) return mpi.fail_late(reason.c_str());
   complain(this_rank() + ": " + reason + "; the job ends");
   end_job(true);
 }
 
-void end_job_for(const WrongLength& wrong, int rank, const std::string& call) {
-  if (mpi.fail == nullptr) return;
-  mpi.fail(("ranks call with different lengths: in " + call + ", " + this_rank() + " " + wrong.text() +
-            " from rank " + std::to_string(rank) + " (STRETTO_CHECK=1 compares all calls)")
-               .c_str());
+void end_for(const WrongLength& wrong, const Communicator& state, int rank, std::uint64_t number,
+             const std::string& call) {
+  if (mpi.has_library()) return;
+  state.end_from(number, "ranks call with different lengths: in " + call + ", " + this_rank() + " " +
+                             wrong.text() + " from rank " + std::to_string(rank) +
+                             " (STRETTO_CHECK=1 compares all calls)");
 }
 
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,

@@ -57,6 +57,9 @@ class Operation final : public RequestedCall, public Watched {
   [[nodiscard]] int error() const { return error_; }
   int report_error() const override;
 
+  void fail(const std::string& reason) override;
+  [[nodiscard]] std::uint64_t steps() override;
+
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *state_; }
   [[nodiscard]] std::uint64_t number() const override { return sequence_; }
@@ -69,11 +72,13 @@ class Operation final : public RequestedCall, public Watched {
   void look_at_lost_peer() const;
   void look_at_length() const;
   void finish();
+  void end_with(int error);
   void begin_copies(Call& call);
   void look_at_copies();
   void complete();
   void complain_of(const std::string& what) const;
   void end(int error);
+  void give_up_lanes();
   [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;
 
   std::shared_ptr<Communicator> state_;
@@ -85,7 +90,7 @@ class Operation final : public RequestedCall, public Watched {
   std::uint64_t starts_ = 0;
   double began_ = 0;
 
-  SpinLock lock_;  // of all members below; only the thread that starts the operation waits for it
+  SpinLock lock_;  // of all members below; only threads that start it, fail it, or ask for steps wait for it
   std::shared_ptr<Channel> channel_;
   Channel::Ticket ticket_;
   bool has_ticket_ = false;
@@ -102,6 +107,7 @@ class Operation final : public RequestedCall, public Watched {
   bool is_copying_back_ = false;  // its execution has ended
   bool has_complained_ = false;
   bool wants_returned_errors_ = false;
+  std::uint64_t moves_ = 0;  // times that progress() moved something
   int error_ = MPI_SUCCESS;
 };
 
@@ -133,9 +139,10 @@ int rank_at(int place);
 /// rank's memory. A job without MPI fails, and the function returns.
 void end_job_without(int place, const std::string& call);
 
-/// Makes a job without MPI fail, because a message is not as long as this rank expects. (With MPI, the call
-/// ends with an error.) `rank` is the rank of MPI_COMM_WORLD that sent the message.
-void end_job_for(const WrongLength& wrong, int rank, const std::string& call);
+/// Without MPI: ends this rank's part from call number `number` on, because a message is not as long as this
+/// rank expects. (With MPI, the call ends with an error.) `rank` is the rank of the job that sent the message.
+void end_for(const WrongLength& wrong, const Communicator& state, int rank, std::uint64_t number,
+             const std::string& call);
 
 /// Returns a description of a call for messages to users.
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,

@@ -24,6 +24,11 @@ class RequestedCall : public Outstanding {
   virtual int report_error() const = 0;
   /// Fills the program's status, which is empty before, except for its MPI_ERROR.
   virtual void set_status(MPI_Status* /*status*/) const {}
+  /// Without MPI: ends the call with this reason, one line, and so the communicator from this call on. Does
+  /// nothing for a message between two ranks.
+  virtual void fail(const std::string& /*reason*/) {}
+  /// Returns a number that changes whenever something of the call moves, as far as that is known.
+  [[nodiscard]] virtual std::uint64_t steps() { return 0; }
   /// Describes in `text` the call's state and the ranks that it waits for. Returns false if the call has
   /// ended, or another thread is advancing it.
   virtual bool try_describe_state(std::string& text) = 0;
