@@ -8,7 +8,6 @@ import ctypes
 import functools
 import importlib.util
 import os
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -50,17 +49,12 @@ def load_library() -> None:
 
 @functools.cache
 def stop_at_exit() -> None:
-    """Let the backend stop when the process ends, before mpi4py's own exit handler if mpi4py began MPI."""
+    """Let the backend end with the process. To be called when the job has begun.
+
+    Exit handlers of Python that are older still make calls: only the completing threads stop here, since futures
+    can call no Python function later. A job without MPI ends when Python has ended.
+    """
+    load_extension().end_with_process()
     # Forked children inherit the handler.
     process = os.getpid()
-    # When exit handlers run, futures can still call Python functions.
-    atexit.register(lambda: _stop(load_extension()) if os.getpid() == process else None)
-
-
-def _stop(extension: ModuleType) -> None:
-    """Stop the backend. After an exception, do not wait for other ranks, which may wait for this one."""
-    error = getattr(sys, "last_value", None)
-    if error is None or hasattr(sys, "ps1"):  # at a prompt, the last error says nothing about the end
-        extension.stop(error is None, "")
-    else:
-        extension.stop(False, f"{type(error).__name__}: {error}".splitlines()[0])
+    atexit.register(lambda: load_extension().stop() if os.getpid() == process else None)

@@ -34,7 +34,7 @@ class Completion {
   /// Adds a work. Returns false if the threads have ended, since the process ends.
   bool add(const c10::intrusive_ptr<Work>& work, bool at_once) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (leaving_ == Leaving::at_once) return false;
+    if (leaves_) return false;
     added_.push_back(work);
     if (!is_led_) {
       find_leader();
@@ -46,51 +46,50 @@ class Completion {
 
   void poll_at_once() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (leaving_ == Leaving::at_once) return;
+    if (leaves_) return;
     if (!is_led_) find_leader();
     call();
   }
 
   void end_all(const std::string& why) {
-    const auto until = Clock::now() + longest_end;
-    wait_for_all(until, [] { return stretto.failure() != nullptr; });
+    wait_for_all();
     set_reason_to_end(why);
-    wait_for_all(until + longest_end, [] { return false; });
+    const auto until = Clock::now() + patience;
+    while (has_works() && Clock::now() < until) std::this_thread::sleep_for(tick / 10);
     set_reason_to_end("");
   }
 
-  void stop(bool patiently) {
-    const auto until = Clock::now() + longest_end;
+  void stop() {
+    wait_for_all();
     Lock lock(mutex_);
-    leave(patiently ? Leaving::when_all_is_complete : Leaving::at_once);
-    const auto all_have_left = [&] { return threads_ == 0; };
-    const bool have_left = ended_.wait_until(lock, until, all_have_left);
-    leave(Leaving::at_once);
     // A thread may be in a callback that never returns.
-    if (!have_left && !ended_.wait_for(lock, last_moment, all_have_left)) return;
-    Works rest = std::exchange(works_, {});
-    for (auto& work : added_) rest.push_back(std::move(work));
-    added_.clear();
-    lock.unlock();
-    // Ended works stay ended, but their futures are not completed: a callback might wait for another work.
-    const auto try_all = [&] {
-      stretto.progress();
-      for (const auto& work : rest) work->try_end();
-      return std::all_of(rest.begin(), rest.end(), [](auto& work) { return work->has_ended(); });
-    };
-    while (!try_all() && patiently && Clock::now() < until) std::this_thread::sleep_for(tick);
+    ended_.wait_for(lock, patience, [&] { return ended_works_.empty(); });
+    leaves_ = true;
+    call();
+    to_spare_.notify_all();
+    ended_.wait_for(lock, last_moment, [&] { return threads_ == 0; });
   }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
 
-  /// Makes progress until all works have ended, `enough` returns true, or the time is over.
-  template <typename Enough>
-  static void wait_for_all(Clock::time_point until, const Enough& enough) {
-    while (Work::in_flight() > 0 && !enough() && Clock::now() < until) {
-      if (stretto.progress() == 0) std::this_thread::sleep_for(tick / 10);
+  /// Makes progress until all works have ended except receives, which others may never answer, or until nothing
+  /// has moved for some seconds.
+  void wait_for_all() {
+    moved_ = Clock::now();
+    while (Work::in_flight() > 0 && Clock::now() < moved_.load() + patience) {
+      if (stretto.progress() != 0) {
+        moved_ = Clock::now();
+      } else {
+        std::this_thread::sleep_for(tick / 10);
+      }
     }
+  }
+
+  bool has_works() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return is_led_ ? has_led_works_ || !added_.empty() || !ended_works_.empty() : has_something();
   }
 
   void set_reason_to_end(const std::string& why) {
@@ -100,14 +99,13 @@ class Completion {
     call();
   }
 
-  enum class Leaving : std::uint8_t { not_yet, when_all_is_complete, at_once };
-
   /// The time that the leader sleeps while another thread waits, since that thread makes progress with all
   /// works, and soon after the last work.
   static constexpr microseconds tick{1000};
   /// The number of ticks after the last work until the leader sleeps and must be woken.
   static constexpr int ticks_until_dormant = 3;
-  static constexpr std::chrono::seconds longest_end{5};
+  /// The time in which nothing moves until a work that others do not complete is given up at the end.
+  static constexpr std::chrono::seconds patience{5};
   static constexpr std::chrono::milliseconds last_moment{100};
 
   // The lock must be held for all of these.
@@ -141,22 +139,9 @@ class Completion {
     if (is_napping_) stretto.wake();
   }
 
-  void leave(Leaving when) {
-    leaving_ = when;
-    if (when == Leaving::when_all_is_complete && !is_led_ && has_something()) find_leader();
-    call();
-    to_spare_.notify_all();
-  }
-
   /// Whether there is any work. Only the leader may use `works_`, or any thread if there is no leader.
   [[nodiscard]] bool has_something() const {
     return !works_.empty() || !added_.empty() || !ended_works_.empty();
-  }
-  [[nodiscard]] bool has_led_to_the_end() const {
-    return leaving_ == Leaving::at_once || (leaving_ == Leaving::when_all_is_complete && !has_something());
-  }
-  [[nodiscard]] bool may_leave() const {
-    return is_led_ ? leaving_ == Leaving::at_once : has_led_to_the_end();
   }
 
   void run() {
@@ -169,14 +154,14 @@ class Completion {
         is_led_ = false;
         complete_futures(lock);
       }
-      if (may_leave()) break;
+      if (leaves_) break;
       leads = !is_led_;
       if (leads) {
         is_led_ = true;
         continue;
       }
       ++spare_;
-      to_spare_.wait(lock, [&] { return is_wanted_ || may_leave(); });
+      to_spare_.wait(lock, [&] { return is_wanted_ || leaves_; });
       --spare_;
       leads = std::exchange(is_wanted_, false);
     }
@@ -186,7 +171,7 @@ class Completion {
   }
 
   void complete_futures(Lock& lock) {
-    while (!ended_works_.empty() && leaving_ != Leaving::at_once) {
+    while (!ended_works_.empty() && !leaves_) {
       c10::intrusive_ptr<Work> work = std::move(ended_works_.back());
       ended_works_.pop_back();
       if (!is_led_ && has_something()) find_leader();
@@ -195,6 +180,7 @@ class Completion {
       work.reset();
       lock.lock();
     }
+    ended_.notify_all();
   }
 
   /// Polls until works have ended whose futures are not completed. Holds the lock except while it polls and
@@ -202,11 +188,20 @@ class Completion {
   void lead(Lock& lock) {
     Pace pace;
     int idle_ticks = 0;
-    while (ended_works_.empty() && !has_led_to_the_end()) {
+    while (ended_works_.empty() && !leaves_) {
       if (!added_.empty()) pace.hurry();
       for (auto& work : added_) works_.push_back(std::move(work));
       added_.clear();
+      has_led_works_ = !works_.empty();
       if (works_.empty()) {
+        if (Work::has_failed_lately()) {
+          // This rank still tells others of the failure.
+          lock.unlock();
+          if (const MayCallMpi may; may) stretto.progress();
+          lock.lock();
+          sleep(lock, tick, false);
+          continue;
+        }
         idle_ticks = sleep(lock, tick, ++idle_ticks > ticks_until_dormant) ? 0 : idle_ticks;
         continue;
       }
@@ -218,6 +213,7 @@ class Completion {
         pace.hurry();  // waiting threads may hand over to this one at any time
       } else if (const MayCallMpi may; may && stretto.progress() != 0) {
         pace.fruitful();
+        moved_ = Clock::now();
       }
       Works ended;
       for (const auto& work : works_) {
@@ -273,7 +269,9 @@ class Completion {
   bool is_napping_ = false;  // in stretto_await()
   bool is_dormant_ = false;
   std::string reason_to_end_;  // why all works must end; empty if they need not
-  Leaving leaving_ = Leaving::not_yet;
+  bool leaves_ = false;
+  bool has_led_works_ = false;  // whether the leader has works
+  std::atomic<Clock::time_point> moved_{Clock::now()};
 };
 
 /// Returns the only object. It is never destroyed, since threads may outlive static objects.
@@ -296,8 +294,8 @@ void poll_at_once() {
   completion().poll_at_once();
 }
 
-void stop_completing(bool patiently) {
-  completion().stop(patiently);
+void stop_completing() {
+  completion().stop();
 }
 
 Waiting::Waiting() {

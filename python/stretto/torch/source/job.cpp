@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "completion.hpp"
+#include "ending.hpp"
 #include "interface.hpp"
 #include "process_group.hpp"
 
@@ -140,12 +144,20 @@ void Membership::leave() {
   job().process = 0;
 }
 
-void end_store_job(Clock::time_point began, const std::string& reason) {
-  if (!is_in_store_job()) return;
-  if (!reason.empty()) stretto.fail(("rank " + std::to_string(job().rank) + " has ended: " + reason).c_str());
-  for (ProcessGroup* group : job().groups) group->free();
-  end(began);
-  job().process = 0;
+void end_with_process() {
+  static pid_t ending = 0;
+  if (std::exchange(ending, getpid()) == getpid()) return;
+  // Not by atexit(): Stretto's own handlers are registered so, and these run in reverse order.
+  on_exit(
+      [](int /*status*/, void* process) {
+        if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
+        keep_others_out_of_mpi();
+        if (!is_in_store_job()) return;
+        for (ProcessGroup* group : job().groups) group->free();
+        end(Clock::now());
+        job().process = 0;
+      },
+      reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
 }
 
 }  // namespace stretto_torch

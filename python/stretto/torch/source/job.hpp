@@ -35,9 +35,8 @@ class Membership {
   ProcessGroup& group_;
 };
 
-/// Ends the job at the end of the process, when no other thread calls Stretto any more. `began`: the time
-/// since which calls in flight have had time to end. `reason`: why this rank has failed, which is reported to
-/// the other ranks; empty if it has not failed.
-void end_store_job(std::chrono::steady_clock::time_point began, const std::string& reason);
+/// Lets the job end with this process: after all that Python does at its end, and before Stretto and MPI end.
+/// To be called when the job has begun; later calls do nothing.
+void end_with_process();
 
 }  // namespace stretto_torch

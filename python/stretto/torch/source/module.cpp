@@ -21,10 +21,12 @@ stretto_place begin() {
   return place;
 }
 
+constexpr double forever = 1e9;  // s
+
 /// Makes a group of all ranks, makes a call on it, and waits for the call.
 template <typename Start>
 void run(const Start& start) {
-  stretto_group* group = stretto.group_make(nullptr, 0, 0);
+  stretto_group* group = stretto.group_make(nullptr, 0, 0, forever);
   if (group == nullptr) throw_error();
   stretto_work* work = start(group);
   if (work == nullptr) throw_error();
@@ -95,14 +97,14 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def("abort", [](int status) { stretto.abort(status); });
   module.def("has_given_up", &has_given_up);
   module.def("begin_by_store", &begin_by_store, released);
+  module.def("end_with_process", &end_with_process);
   module.def("is_in_store_job", &is_in_store_job);
   module.def(
       "stop",
-      [](bool patiently, const std::string& reason) {
-        const auto began = Clock::now();
-        stop_completing(patiently);
-        keep_others_out_of_mpi();
-        end_store_job(began, reason);
+      [] {
+        stop_completing();
+        // mpi4py may finalize MPI before this process calls the functions of on_exit().
+        if (!is_in_store_job()) keep_others_out_of_mpi();
       },
       released);
   // Python gets the object with this class wherever torch returns it.

@@ -25,13 +25,17 @@ int tag_of(const std::string& name) {
   return static_cast<int>(hash % 32768);
 }
 
+double seconds_of(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 }  // namespace
 
 ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
                            std::string name, c10::intrusive_ptr<c10d::Store> store,
                            std::function<Other()> make_other)
     : Base(rank, static_cast<int>(ranks.size())),
-      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name))),
+      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name), seconds_of(timeout))),
       ranks_(ranks),
       timeout_(timeout),
       name_(std::move(name)),
@@ -65,9 +69,12 @@ void ProcessGroup::shutdown() {
 
 void ProcessGroup::abort() {
   if (!is_in_store_job()) return;
-  if (const MayCallMpi may; may) {
-    stretto.fail(
-        ("process group " + name_ + " was aborted by its rank " + std::to_string(getRank())).c_str());
+  {
+    const MayCallMpi may;
+    const std::lock_guard<std::mutex> lock(starting_);
+    const std::string reason =
+        "process group " + name_ + " was aborted by its rank " + std::to_string(getRank());
+    if (may && group_ != nullptr) stretto.group_fail(group_, reason.c_str());
   }
   shutdown();
 }

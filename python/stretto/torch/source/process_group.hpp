@@ -49,7 +49,8 @@ class ProcessGroup final : public Base {
 
   const std::string getBackendName() const { return "stretto"; }
   void shutdown();
-  /// Without MPI, makes all calls of the job that are under way fail, on all ranks.
+  /// Without MPI, makes all calls of the group that are under way fail, and those on other ranks that need
+  /// this one.
   void abort();
   void setTimeout(std::chrono::milliseconds timeout);
   void setSequenceNumberForGroup() {}

@@ -22,6 +22,7 @@ namespace {
 
 std::atomic<bool> some_given_up{false};
 std::atomic<int> works_in_flight{0};
+std::atomic<Clock::time_point> last_failure{};
 
 /// The buffers of calls that were given up. They are never destroyed.
 struct KeptBuffers {
@@ -32,9 +33,6 @@ KeptBuffers& kept() {
   static auto& one = *new KeptBuffers;
   return one;
 }
-
-/// The time for the calls of a job that has failed to end.
-constexpr std::chrono::seconds longest_failure{1};
 
 /// The time that a thread sleeps until the completing thread has ended the work. Then it polls itself, since
 /// the system may have refused a completing thread.
@@ -86,16 +84,41 @@ Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
       future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                        devices_of(task_.outputs))),
       calls_(std::move(calls)) {
-  ++works_in_flight;
+  works_in_flight += is_receive() ? 0 : 1;
 }
 
 Work::~Work() {
   if (!calls_.empty()) give_up(calls_, std::move(task_.buffers));
-  if (!has_ended()) --works_in_flight;
+  if (!has_ended() && !is_receive()) --works_in_flight;
 }
 
 int Work::in_flight() {
   return works_in_flight;
+}
+
+bool Work::has_failed_lately() {
+  constexpr std::chrono::seconds lately{1};
+  return last_failure.load() + lately > Clock::now();
+}
+
+bool Work::is_receive() const {
+  return task_.type == c10d::OpType::RECV || task_.type == c10d::OpType::RECVANYSOURCE;
+}
+
+/// Whether nothing has moved for the timeout. Looks 16 times in a timeout, so that time is exact to a sixteenth.
+bool Work::is_overdue() {
+  const auto now = Clock::now();
+  const bool is_message = is_receive() || task_.type == c10d::OpType::SEND;
+  if (is_message && !is_awaited_) {
+    moved_ = now;
+    return false;
+  }
+  if (now - looked_ < task_.timeout / 16) return false;
+  looked_ = now;
+  unsigned long long steps = 0;
+  for (stretto_work* call : calls_) steps += stretto.work_steps(call);
+  if (std::exchange(steps_, steps) != steps) moved_ = now;
+  return now - moved_ >= task_.timeout;
 }
 
 bool Work::has_ended() {
@@ -120,7 +143,7 @@ bool Work::try_end() {
     end();
     return true;
   }
-  if (Clock::now() - began_ < task_.timeout) return false;
+  if (!is_overdue()) return false;
   fail_overdue();
   return true;
 }
@@ -132,7 +155,7 @@ bool Work::end_anyway(const std::string& why) {
   if (is_complete()) {
     end();
   } else {
-    fail("stretto: " + task_.description + " has not ended: " + why);
+    fail(task_.description + " has not ended: " + why);
   }
   return true;
 }
@@ -157,6 +180,7 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
   thread_local Core core;
   const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
   const auto came = Clock::now();
+  is_awaited_ = true;
   std::optional<ShownWait> shown;
   {
     const MayCallMpi may;
@@ -194,7 +218,7 @@ Work::Poll Work::poll(std::optional<Waiting>& polling) {
   if (has_ended()) return Poll::pending;
   for (stretto_work* call : calls_) {
     if (stretto.work_test(call) != 0 || poll_briefly(call)) continue;
-    if (Clock::now() - began_ <= task_.timeout) return Poll::pending;
+    if (!is_overdue()) return Poll::pending;
     polling.reset();
     fail_overdue();
     return Poll::ended;
@@ -213,9 +237,8 @@ void Work::end() {
   std::exception_ptr error;
   for (stretto_work* call : calls_) {
     if (const char* text = stretto.work_error(call)) {
-      const char* const reason = stretto.failure();  // why the whole job has failed
-      error = std::make_exception_ptr(std::runtime_error("stretto: " + task_.description +
-                                                         " failed: " + (reason == nullptr ? text : reason)));
+      error =
+          std::make_exception_ptr(std::runtime_error("stretto: " + task_.description + " failed: " + text));
     }
     source_ = stretto.work_source(call);
     stretto.work_free(call);
@@ -239,25 +262,17 @@ void Work::end() {
   conclude(error);
 }
 
-/// Makes the work fail. Without MPI, the whole job fails, since a call cannot be taken back. So all calls
-/// end, and their buffers are free.
+/// Makes the work fail because it is overdue. Without MPI, this rank's part in the group ends, as with gloo.
 void Work::fail_overdue() {
   std::array<char, 400> standing{};
   for (stretto_work* call : calls_) {
     if (standing[0] == 0) stretto.work_describe(call, standing.data(), standing.size());
   }
-  const std::string error = overdue(task_.timeout, standing.data());
-  if (is_in_store_job()) {
-    stretto.fail(error.c_str());
-    const auto until = Clock::now() + longest_failure;
-    while (!is_complete() && Clock::now() < until) {
-      if (stretto.progress() == 0) sched_yield();
-    }
-  }
-  fail("stretto: " + error);
+  fail(overdue(task_.timeout, standing.data()));
 }
 
 void Work::fail(const std::string& error) {
+  for (stretto_work* call : calls_) static_cast<void>(stretto.work_fail(call, error.c_str()));
   if (is_complete()) {
     for (stretto_work* call : calls_) stretto.work_free(call);
     calls_.clear();
@@ -266,11 +281,12 @@ void Work::fail(const std::string& error) {
     give_up(std::exchange(calls_, {}), std::exchange(task_.buffers, {}));
   }
   task_.finish = nullptr;
-  conclude(std::make_exception_ptr(std::runtime_error(error)));
+  conclude(std::make_exception_ptr(std::runtime_error("stretto: " + error)));
 }
 
 void Work::conclude(const std::exception_ptr& error) {
-  --works_in_flight;
+  if (error != nullptr) last_failure = Clock::now();
+  works_in_flight -= is_receive() ? 0 : 1;
   finish(error);
 }
 

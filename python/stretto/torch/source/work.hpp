@@ -37,6 +37,8 @@ class Work final : public c10d::Work {
     const char* title;
     /// The name of the call and its group, for messages.
     std::string description;
+    /// The longest time in which nothing of the call moves. For a message between two ranks it begins when a
+    /// thread waits for the work, as with gloo.
     std::chrono::milliseconds timeout;
     /// The tensors whose shapes torch's profiler shows.
     std::vector<at::Tensor> inputs;
@@ -62,8 +64,10 @@ class Work final : public c10d::Work {
   bool try_end();
   /// Ends the work even if the call is not complete; then the work fails. Returns as try_end() does.
   bool end_anyway(const std::string& why);
-  /// The number of works that have not ended.
+  /// The number of works that have not ended, except receives.
   static int in_flight();
+  /// Whether a work has failed within the last second. Other ranks may not have heard of it yet.
+  static bool has_failed_lately();
   [[nodiscard]] bool has_ended();
   /// Completes the work's future, which runs callbacks. If another thread is doing so, waits until the future
   /// is complete. Callbacks may start other works and wait for their futures, so the caller may hold no lock,
@@ -81,13 +85,19 @@ class Work final : public c10d::Work {
   /// Only for the thread that holds `turn_`.
   void end();
   [[nodiscard]] bool is_complete() const;
+  [[nodiscard]] bool is_receive() const;
+  [[nodiscard]] bool is_overdue();
   void fail_overdue();
   void fail(const std::string& error);
   void conclude(const std::exception_ptr& error);
   [[nodiscard]] std::string overdue(std::chrono::milliseconds after, const std::string& standing) const;
 
   Task task_;
-  const Clock::time_point began_ = Clock::now();
+  // Only for the thread that holds `turn_`: what had moved when the thread looked last, and when that was new.
+  unsigned long long steps_ = 0;
+  Clock::time_point moved_ = Clock::now();
+  Clock::time_point looked_ = moved_;
+  std::atomic<bool> is_awaited_{false};  // a thread waits for it, or has
   c10::intrusive_ptr<c10::ivalue::Future> future_;
   std::mutex turn_;  // held by the thread that polls the calls
   std::vector<stretto_work*> calls_;
