@@ -81,8 +81,9 @@ typedef struct stretto_store {
  * within `seconds`, or if this process uses Stretto with MPI. */
 int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host, double seconds);
 /* Ends what stretto_begin_by_store() began. Waits for no other rank, but waits up to `seconds` until all data
- * that was sent has left. All groups must have been freed. After that, the process may begin again. */
-int stretto_end(double seconds);
+ * that was sent has left. All groups must have been freed. After that, the process may begin again. `reason`
+ * (one line; NULL or empty: there is none) is why works of other ranks fail that still need this one. */
+int stretto_end(double seconds, const char* reason);
 /* The rank of this process and the number of ranks, in the job and on its node. */
 typedef struct stretto_place {
   int rank;
@@ -163,12 +164,13 @@ int stretto_work_wait(stretto_work* work, double seconds);
  * thread calls stretto_work_end_wait(). In between it may make no call of a collective. */
 void stretto_work_begin_wait(stretto_work* work);
 void stretto_work_end_wait(void);
-/* Returns a number that changes whenever bytes of the work have moved, as far as Stretto knows: an MPI library
- * does not tell of its messages. */
+/* Returns a number that changes whenever bytes of the work have moved, as far as Stretto knows: an MPI
+ * library does not tell of its messages. */
 unsigned long long stretto_work_steps(stretto_work* work);
 /* In a job without MPI, makes a work fail with this reason (one line), and ends this rank's part in the group
- * from this work on, as stretto_group_fail() does. Collectives that were started earlier go on. Returns whether
- * the work has ended, and its buffers are free. In a job with MPI, returns 0: a call cannot be taken back. */
+ * from this work on, as stretto_group_fail() does. Collectives that were started earlier go on. Returns
+ * whether the work has ended, and its buffers are free. In a job with MPI, returns 0: a call cannot be taken
+ * back. */
 int stretto_work_fail(stretto_work* work, const char* reason);
 /* Returns the error of a work that has ended, as one line, or NULL if it succeeded. */
 const char* stretto_work_error(const stretto_work* work);

@@ -96,8 +96,8 @@ struct InterfaceTraits {
   /// Ends this rank's part in a communicator: in its messages, and in its collective calls from number `from`
   /// on. These fail, and the other ranks hear the reason, which is one line.
   void (*end_in)(MPI_Comm, std::uint64_t from, const char* reason) = nullptr;
-  /// Notes that the process of a rank has ended, or only that it has given up a call. Returns the error code of
-  /// calls that need it.
+  /// Notes that the process of a rank has ended, or only that it has given up a call. Returns the error code
+  /// of calls that need it.
   int (*note_ended)(int rank, bool gave_up_call) = nullptr;
   /// Does what end_in() does unless spare() is called within `seconds`. mpi.comm_world stands for everything.
   void (*limit)(MPI_Comm, double seconds, const char* reason) = nullptr;

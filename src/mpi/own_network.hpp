@@ -15,8 +15,8 @@ namespace stretto {
 /// network has begun.
 std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds);
 /// Takes leave of the other ranks, for at most `seconds`, ends Stretto's session, and frees everything. Waits
-/// for no other rank.
-void end_own_network(double seconds);
+/// for no other rank. `reason`: why it leaves; may be empty.
+void end_own_network(double seconds, const std::string& reason);
 /// Returns the endpoint, or nullptr if there is none. Any thread may call this.
 std::shared_ptr<Endpoint> own_network();
 

@@ -110,18 +110,17 @@ bool Connection::read() {
 }
 
 std::optional<Landing> Connection::take(const Frame& frame) {
-  if (frame.kind == FrameKind::farewell) {
-    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for the acknowledgement (bytes_left)
-    endpoint_.take_farewell(peer_);
-    return Landing{};
-  }
-  if (frame.kind != FrameKind::news) {
+  const bool is_farewell = frame.kind == FrameKind::farewell;
+  if (frame.kind != FrameKind::news && !is_farewell) {
     const bool counts = endpoint_.failure() == nullptr || frame.kind == FrameKind::welcome;
     return counts ? take_own(frame) : std::optional(Landing{});
   }
   const bool is_rank = frame.tag >= 0 && frame.tag < endpoint_.ranks();
   if (!is_rank || frame.bytes == 0 || frame.bytes > longest_reason) return std::nullopt;
-  told_ = News{.rank = frame.tag, .group = frame.context, .from = frame.number, .reason = nullptr};
+  told_ = News{.rank = is_farewell ? any_rank : frame.tag,
+               .group = frame.context,
+               .from = frame.number,
+               .reason = nullptr};
   text_.assign(frame.bytes, '\0');
   return Landing{.into = reinterpret_cast<std::byte*>(text_.data()), .room = text_.size()};
 }
@@ -130,22 +129,24 @@ void Connection::take_end() {
   if (!told_) return take_own_end();
   News news = *std::exchange(told_, std::nullopt);
   news.reason = keep_reason(text_);
+  if (news.rank == any_rank) {
+    set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for the acknowledgement (bytes_left)
+    return endpoint_.take_farewell(peer_, news.reason);
+  }
   endpoint_.take_news(news, peer_);
 }
 
-void Connection::say_farewell() {
-  queue_.add({.kind = FrameKind::farewell});
-  flush();
+void Connection::say_farewell(const char* reason) {
+  say({.kind = FrameKind::farewell}, reason);
 }
 
 void Connection::tell(const News& news) {
-  const std::string_view text = news.reason;
-  queue_.add_copied({.kind = FrameKind::news,
-                     .tag = news.rank,
-                     .context = news.group,
-                     .bytes = text.size(),
-                     .number = news.from},
-                    reinterpret_cast<const std::byte*>(text.data()));
+  say({.kind = FrameKind::news, .tag = news.rank, .context = news.group, .number = news.from}, news.reason);
+}
+
+void Connection::say(Frame frame, std::string_view text) {
+  frame.bytes = text.size();
+  queue_.add_copied(frame, reinterpret_cast<const std::byte*>(text.data()));
   flush();
 }
 
@@ -478,8 +479,7 @@ std::optional<Landing> Incoming::take_offer(const Frame& frame) {
 
 void Incoming::want(std::uint64_t number, Message& receive) {
   if (!socket_) return receive.end_early(endpoint_.why_gone(peer_));
-  wanted_[number] = {
-      .receive = &receive, .bytes = receive.arrived, .rest = receive.arrived, .announced = 0};
+  wanted_[number] = {.receive = &receive, .bytes = receive.arrived, .rest = receive.arrived, .announced = 0};
   if (taken_ > 0) queue_.add({.kind = FrameKind::credit, .bytes = std::exchange(taken_, 0)});
   queue_.add({.kind = FrameKind::wanted, .number = number});
   if (!writes_) flush();
@@ -546,7 +546,8 @@ void Incoming::fail(const Which& which, const char* reason) {
     std::exchange(receive_, nullptr)->end_early(reason);
   }
   for (auto& [number, wanted] : wanted_) {
-    if (wanted.receive != nullptr && which(*wanted.receive)) std::exchange(wanted.receive, nullptr)->end_early(reason);
+    if (wanted.receive != nullptr && which(*wanted.receive))
+      std::exchange(wanted.receive, nullptr)->end_early(reason);
   }
   if (!is_any_open()) wanted_.clear();
 }

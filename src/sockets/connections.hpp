@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ class Connection : public Polled, protected FrameTaker {
       : endpoint_(endpoint), peer_(peer), queue_(long_sends) {}
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
-  void say_farewell();
+  void say_farewell(const char* reason);
   void tell(const News& news);
   /// Returns the number of bytes that have not arrived at the other side yet. Bytes on their way are lost if
   /// that side sends something after close().
@@ -62,7 +63,9 @@ class Connection : public Polled, protected FrameTaker {
   bool writes_ = false;  // whether the poller looks for room
 
  private:
-  std::optional<News> told_;  // while its text arrives
+  void say(Frame frame, std::string_view text);
+
+  std::optional<News> told_;  // while its text arrives; a farewell, if it is of no rank
   std::string text_;
 };
 

@@ -354,12 +354,13 @@ void Endpoint::lose(int rank, const std::string& how) {
   note_gone(rank, keep_reason("rank " + std::to_string(rank) + " is lost: " + how));
 }
 
-void Endpoint::take_farewell(int rank) {
+void Endpoint::take_farewell(int rank, const char* reason) {
   peer(rank).has_left = true;
-  note_gone(rank, keep_reason("rank " + std::to_string(rank) + " has left the job"));
+  note_gone(rank, reason);
 }
 
-/// Fails the messages that need a rank which is gone. May be called again when a connection from it has ended.
+/// Fails the messages that need a rank which is gone. May be called again when a connection from it has
+/// ended.
 void Endpoint::note_gone(int rank, const char* reason) {
   if (failure() != nullptr) return;
   Peer& its = peer(rank);
@@ -391,8 +392,10 @@ void Endpoint::take_news(const News& news, int from) {
 
 void Endpoint::end_in(std::uint64_t group, std::uint64_t from, const std::string& reason) {
   const std::lock_guard guard(mutex_);
-  if (failure() == nullptr)
-    end_in_locked({.rank = rank_, .group = group_of(group), .from = from, .reason = keep_reason(reason)});
+  if (failure() != nullptr) return;
+  const std::string unexplained = "rank " + std::to_string(rank_) + " has given up";
+  const char* const why = keep_reason(reason.empty() ? unexplained : reason);
+  end_in_locked({.rank = rank_, .group = group_of(group), .from = from, .reason = why});
 }
 
 void Endpoint::end_in_locked(const News& news) {
@@ -440,7 +443,8 @@ const char* Endpoint::why_ended(int rank) {
 
 void Endpoint::tell_all(Outgoing& to) {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (peer(rank).gone != nullptr && !peer(rank).has_left) to.tell({.rank = rank, .reason = peer(rank).gone});
+    if (peer(rank).gone != nullptr && !peer(rank).has_left)
+      to.tell({.rank = rank, .reason = peer(rank).gone});
   }
   for (const auto& [group, ends] : ends_) {
     for (const News& end : ends) to.tell(end);
@@ -462,8 +466,9 @@ void Endpoint::keep_in_touch() {
 }
 
 const char* Endpoint::why_none_is_left() const {
-  return others_ == 0 && ranks_ > 1 ? "all other ranks have ended, and this rank waits for a message from any of them"
-                                    : nullptr;
+  return others_ == 0 && ranks_ > 1
+             ? "all other ranks have ended, and this rank waits for a message from any of them"
+             : nullptr;
 }
 
 void Endpoint::look_at_receives_from_any() {
@@ -520,7 +525,7 @@ void Endpoint::note_ended(int rank, const std::string& how) {
 
 void Endpoint::fail(const std::string& reason) {
   const std::lock_guard guard(mutex_);
-  if (failure() == nullptr) fail_locked(keep_reason(reason));
+  if (failure() == nullptr) fail_locked(keep_reason(reason.empty() ? "a rank has given up" : reason));
 }
 
 void Endpoint::fail_locked(const char* reason) {
@@ -549,7 +554,9 @@ void Endpoint::close() {
   failure_.store(reason, std::memory_order_release);
 }
 
-void Endpoint::leave(double seconds) {
+void Endpoint::leave(double seconds, const std::string& reason) {
+  const std::string usual = "rank " + std::to_string(rank_) + " has left the job";
+  const char* const why = keep_reason(reason.empty() ? usual : reason);
   // If a reason does not get through, because a rank reads nothing, that rank hears it from others or sees
   // its connections end.
   constexpr double longest_after_failure = 1;
@@ -578,7 +585,7 @@ void Endpoint::leave(double seconds) {
   };
   say_farewell(
       [&] {
-        const auto say = [](Connection& one) { one.say_farewell(); };
+        const auto say = [&](Connection& one) { one.say_farewell(why); };
         for (const int rank : connected_) {
           if (peer(rank).gone == nullptr) for_each_connection(*peer(rank).out, say);
         }
@@ -588,7 +595,7 @@ void Endpoint::leave(double seconds) {
       [&] {
         for (const int rank : admitted_) {
           if (peer(rank).gone != nullptr) continue;
-          if (!peer(rank).out || peer(rank).out->bytes_left() > 0) peer(rank).in->say_farewell();
+          if (!peer(rank).out || peer(rank).out->bytes_left() > 0) peer(rank).in->say_farewell(why);
         }
       },
       [&] {

@@ -6,10 +6,10 @@
 //
 // A failure has a scope: a rank takes part no longer, in one group or in anything. It concerns the messages
 // that need this rank, and nothing else. What the rank has sent before still arrives. Whoever notices that a
-// rank has ended tells all ranks to which it has connections, and these tell others. Ranks keep connections to
-// their neighbours in a tree (parent_in_start), so news reaches all. When the parent of a rank has ended, the
-// rank connects to the next ancestor, or to the lowest rank that is left. A rank that waits for another one
-// without a connection makes one, and so notices its end itself.
+// rank has ended tells all ranks to which it has connections, and these tell others. Ranks keep connections
+// to their neighbours in a tree (parent_in_start), so news reaches all. When the parent of a rank has ended,
+// the rank connects to the next ancestor, or to the lowest rank that is left. A rank that waits for another
+// one without a connection makes one, and so notices its end itself.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,8 @@ struct News {
   const char* reason = nullptr;
 };
 
-/// Returns the parent of a rank in the tree over which the ranks of a job meet: that rank without its lowest bit.
+/// Returns the parent of a rank in the tree over which the ranks of a job meet: that rank without its lowest
+/// bit.
 constexpr int parent_in_start(int rank) {
   return rank & (rank - 1);
 }
@@ -87,7 +88,8 @@ class Endpoint {
   void start(Message& message);
   /// Takes a receive back. Returns false if it has ended or is about to.
   bool cancel(Message& receive);
-  /// Fails a message, whose memory is free then. If its other end has it already, part of it may be lost there.
+  /// Fails a message, whose memory is free then. If its other end has it already, part of it may be lost
+  /// there.
   void abort(Message& message, const char* reason);
   /// Returns the envelope of the message that a receive with these arguments would get now.
   std::optional<Envelope> probe(int source, std::uint64_t context, std::int32_t tag);
@@ -112,8 +114,8 @@ class Endpoint {
   void note_ended(int rank, const std::string& how);
   /// Waits for half a second at most until there is any news.
   void await_any_news();
-  /// Ends this rank's part in a group (News::everything: in all), from its call 0 on, unless spare() is called
-  /// within `seconds`.
+  /// Ends this rank's part in a group (News::everything: in all), from its call 0 on, unless spare() is
+  /// called within `seconds`.
   void limit(std::uint64_t group, double seconds, const std::string& reason);
   void spare(std::uint64_t group);
 
@@ -124,9 +126,9 @@ class Endpoint {
   /// Returns why a rank takes part in nothing any more, or nullptr.
   const char* why_ended(int rank);
 
-  /// Says farewell to the other ranks. Waits until all messages have left, or until none of them has moved
-  /// for `seconds`.
-  void leave(double seconds);
+  /// Says farewell to the other ranks, with a reason if it is not empty. Waits until all messages have left,
+  /// or until none of them has moved for `seconds`.
+  void leave(double seconds, const std::string& reason = {});
   /// Makes all messages fail without telling the other ranks. To be called after leave().
   void close();
 
@@ -154,7 +156,7 @@ class Endpoint {
   void look_at_clock();
   void look_soon();
   void lose(int rank, const std::string& how);
-  void take_farewell(int rank);
+  void take_farewell(int rank, const char* reason);
   /// Takes what rank `from` has told.
   void take_news(const News& news, int from);
   void note_gone(int rank, const char* reason);
@@ -167,8 +169,8 @@ class Endpoint {
   [[nodiscard]] const char* why_gone(int rank) { return peer(rank).gone; }
   /// Returns why a message cannot begin any more, or nullptr.
   const char* why_never(const Message& message);
-  /// Connects to ranks that this one waits for and has no connection with, so that it notices their end, and to
-  /// the rank that takes the place of a parent that has ended.
+  /// Connects to ranks that this one waits for and has no connection with, so that it notices their end, and
+  /// to the rank that takes the place of a parent that has ended.
   void keep_in_touch();
   template <typename Known>
   void await_news(const Known& is_known);

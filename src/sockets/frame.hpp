@@ -9,7 +9,7 @@
 //   offer      a long message waits until the other side wants it
 //   part       a part of a long message follows
 //   news       a rank takes part no longer, in a group or in anything; a text that says why follows
-//   farewell   the rank ends normally and sends nothing more
+//   farewell   the rank ends and sends nothing more; a text that says so follows
 //
 // The other side answers on the same connection with these:
 //
@@ -19,9 +19,9 @@
 //
 // A rank sends whole messages only as long as it has credit, so a rank that is late has to keep only a
 // limited number of bytes. Credit comes back with a `wanted` only, and the maker offers a message when half
-// of its credit is used up. So a rank whose messages are sent awaits no frame. That matters because a rank may
-// end without reading one: then the kernel would throw away what is still on its way from that rank. The nodes of a job have the same byte order (the numbers in a Hello with the other
-// order are not plausible).
+// of its credit is used up. So a rank whose messages are sent awaits no frame. That matters because a rank
+// may end without reading one: then the kernel would throw away what is still on its way from that rank. The
+// nodes of a job have the same byte order (the numbers in a Hello with the other order are not plausible).
 #pragma once
 
 #include <cstddef>

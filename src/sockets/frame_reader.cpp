@@ -15,6 +15,7 @@ std::size_t bytes_behind(const Frame& frame) {
     case FrameKind::message:
     case FrameKind::part:
     case FrameKind::news:
+    case FrameKind::farewell:
       return frame.bytes;
     default:
       return 0;

@@ -26,9 +26,9 @@ struct Message {
   std::byte* data = nullptr;
   std::size_t bytes = 0;  // of a receive: the most bytes that it takes
 
-  int source = any_rank;    // of a receive that has ended
-  std::size_t arrived = 0;  // bytes, likewise; if more than `bytes`, the rest is lost
-  std::uint64_t order = 0;  // among all receives of this rank
+  int source = any_rank;         // of a receive that has ended
+  std::size_t arrived = 0;       // bytes, likewise; if more than `bytes`, the rest is lost
+  std::uint64_t order = 0;       // among all receives of this rank
   const char* reason = nullptr;  // why it has failed; the text stays valid
   /// Changes whenever some of its bytes have moved.
   std::atomic<std::uint32_t> steps{0};

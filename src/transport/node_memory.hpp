@@ -47,14 +47,15 @@ class NodeMemory {
 
   /// Whether the process of a place has ended. If so, everything that it wrote is there.
   [[nodiscard]] bool has_ended(int place) const { return process(place).has_ended(); }
-  /// Tells the other ranks that this one has given up a call in a lane, and neither writes nor reads more of it.
-  /// No later call may have the lane.
+  /// Tells the other ranks that this one has given up a call in a lane, and neither writes nor reads more of
+  /// it. No later call may have the lane.
   void give_up(int lane) {
     own_.header().given_up.fetch_or(std::uint64_t{1} << lane, std::memory_order_release);
   }
   /// Whether the rank at a place has given up a call in a lane. If so, everything that it wrote is there.
   [[nodiscard]] bool has_given_up(int lane, int place) const {
-    const auto given_up = regions_[static_cast<std::size_t>(place)].header().given_up.load(std::memory_order_acquire);
+    const auto given_up =
+        regions_[static_cast<std::size_t>(place)].header().given_up.load(std::memory_order_acquire);
     return (given_up >> lane & 1) != 0;
   }
   [[nodiscard]] const PeerProcess& process(int place) const {

@@ -623,8 +623,8 @@ TEST_P(OverStreams, AMessageThatItsSenderLeftBehindFails) {
   }
 }
 
-/// A rank that gives everything up ends its own messages and those that need it, and no others. All hear of it
-/// although only neighbours in the tree are connected.
+/// A rank that gives everything up ends its own messages and those that need it, and no others. All hear of
+/// it although only neighbours in the tree are connected.
 TEST_P(OverStreams, AFailureConcernsThoseWhoNeedTheRank) {
   constexpr int ranks = 13;
   for (int first = 0; first < ranks; ++first) {
@@ -650,7 +650,8 @@ TEST_P(OverStreams, AFailureConcernsThoseWhoNeedTheRank) {
       job.start(rank, more);
       EXPECT_EQ(more.reason(), reason);
       if (rank == first || first == ranks - 1) continue;
-      EXPECT_FALSE(others[static_cast<std::size_t>(rank)].has_ended()) << others[static_cast<std::size_t>(rank)].reason();
+      EXPECT_FALSE(others[static_cast<std::size_t>(rank)].has_ended())
+          << others[static_cast<std::size_t>(rank)].reason();
       EXPECT_EQ(job[rank].failure(), nullptr);
     }
     // Then they may leave.
@@ -713,7 +714,8 @@ TEST_P(OverStreams, TheEndInAGroupConcernsThatGroup) {
   EXPECT_EQ(job.failures(), "");
 }
 
-/// A message of any kind can be taken back in any state. Its memory is free then, and messages of others go on.
+/// A message of any kind can be taken back in any state. Its memory is free then, and messages of others go
+/// on.
 TEST_P(OverStreams, AMessageCanBeTakenBackInTheMiddle) {
   for (int polls = 0; polls < static_cast<int>(rounds(24)); ++polls) {
     Job job(2);
@@ -748,7 +750,8 @@ TEST_P(OverStreams, AMessageCanBeTakenBackInTheMiddle) {
         if (!received[i].is_done() || !sent[i].is_done()) return false;
       }
       return true;
-    })) << polls << job.failures();
+    })) << polls
+        << job.failures();
     for (std::size_t i = 1; i < sent.size(); i += 2)
       EXPECT_TRUE(received[i].has(1, filled(lengths[i / 2], 4)));
     EXPECT_EQ(job.failures(), "");

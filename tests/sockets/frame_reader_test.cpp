@@ -33,9 +33,9 @@ std::vector<Sent> random_frames(Random& random, std::size_t count, std::size_t l
     const std::size_t bytes =
         std::min(random.below(random.of<std::size_t>({1, 2, 40, 300, 5000, 70'000})), longest);
     one.frame = {.kind = has_bytes
-                             ? random.of<FrameKind>({FrameKind::message, FrameKind::part, FrameKind::news})
-                             : random.of<FrameKind>({FrameKind::offer, FrameKind::wanted, FrameKind::credit,
-                                                     FrameKind::farewell}),
+                             ? random.of<FrameKind>({FrameKind::message, FrameKind::part, FrameKind::news,
+                                                     FrameKind::farewell})
+                             : random.of<FrameKind>({FrameKind::offer, FrameKind::wanted, FrameKind::credit}),
                  .tag = static_cast<int>(random.below(100)) - 50,
                  .context = random.below(1'000'000),
                  .bytes = bytes,

@@ -107,7 +107,7 @@ void begin(int rank, int ranks, const fs::path& folder) {
 }
 
 void end() {
-  CHECK(CALL(stretto_end)(10) == 0, CALL(stretto_error)());
+  CHECK(CALL(stretto_end)(10, nullptr) == 0, CALL(stretto_error)());
 }
 
 stretto_group* everybody() {
@@ -307,8 +307,8 @@ void sum_in(stretto_group* group, int members, std::size_t elements = 100'000) {
   CHECK(std::all_of(data.begin(), data.end(), [&](float x) { return x == static_cast<float>(members); }));
 }
 
-/// A rank ends without a word right after the last call that needs it. The others get the result of that call,
-/// go on without it, and hear of its end in the first call that needs it.
+/// A rank ends without a word right after the last call that needs it. The others get the result of that
+/// call, go on without it, and hear of its end in the first call that needs it.
 template <typename Die>
 void go_on_without_one(int rank, int ranks, const fs::path& folder, const Die& die) {
   begin(rank, ranks, folder);
@@ -505,7 +505,7 @@ void missing(int rank, int ranks, const fs::path& folder) {
       const bool is_of_ranks = error.find("not all " + std::to_string(ranks) + " ranks arrived within") == 0;
       const bool is_of_loss = error.find(" is lost: ") != std::string::npos;
       CHECK(is_of_store || is_of_ranks || is_of_loss, error);
-      CHECK(CALL(stretto_end)(1) == 1, "a job ends that has not begun");
+      CHECK(CALL(stretto_end)(1, nullptr) == 1, "a job ends that has not begun");
       sum_once(rank < absent ? rank : rank - 1, ranks - 1, here / "second");
     }
     meet(here, "over", rank, ranks);
@@ -561,22 +561,14 @@ struct Part {
   bool kills = false;
   void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {{"groups", groups},
-                          {"again", again},
-                          {"killed", killed, true},
-                          {"forked", forked, true},
-                          {"parents", parents},
-                          {"stopped", stopped},
-                          {"silent", silent},
-                          {"shot", shot, true},
-                          {"gone", gone},
-                          {"given_up", given_up},
-                          {"leaving", leaving},
-                          {"exiting", exiting},
-                          {"lengths", lengths},
-                          {"late", late},
-                          {"missing", missing},
-                          {"hostile", hostile, false, attack}};
+constexpr Part parts[] = {{"groups", groups},       {"again", again},
+                          {"killed", killed, true}, {"forked", forked, true},
+                          {"parents", parents},     {"stopped", stopped},
+                          {"silent", silent},       {"shot", shot, true},
+                          {"gone", gone},           {"given_up", given_up},
+                          {"leaving", leaving},     {"exiting", exiting},
+                          {"lengths", lengths},     {"late", late},
+                          {"missing", missing},     {"hostile", hostile, false, attack}};
 
 /// Waits for all ranks. If one fails, the others get some seconds to report errors. Returns how many failed.
 int wait_for_ranks(std::vector<pid_t> ranks, bool may_be_killed) {

@@ -8,8 +8,9 @@ import ctypes
 import functools
 import importlib.util
 import os
+import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from stretto.support import paths
 from stretto.support.errors import StrettoError
@@ -54,7 +55,16 @@ def stop_at_exit() -> None:
     Exit handlers of Python that are older still make calls: only the completing threads stop here, since futures
     can call no Python function later. A job without MPI ends when Python has ended.
     """
-    load_extension().end_with_process()
+    extension = load_extension()
+    extension.end_with_process()
+    hook = sys.excepthook
+
+    def note_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        extension.note_exception(f"{kind.__name__}: {error}".splitlines()[0])
+        hook(kind, error, trace)
+
+    if not hasattr(sys, "ps1"):  # at a prompt, the process goes on
+        sys.excepthook = note_exception
     # Forked children inherit the handler.
     process = os.getpid()
-    atexit.register(lambda: load_extension().stop() if os.getpid() == process else None)
+    atexit.register(lambda: extension.stop() if os.getpid() == process else None)

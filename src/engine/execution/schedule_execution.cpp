@@ -385,8 +385,8 @@ void ScheduleExecution::look_around() {
 /// wait. A rank that ends regularly has made all of its calls before, so everything that the others need of
 /// it is there.
 ///
-/// Without MPI, a rank may also have given the call up. It says why to the ranks with which it has connections,
-/// so this rank may hear that before it looks again.
+/// Without MPI, a rank may also have given the call up. It says why to the ranks with which it has
+/// connections, so this rank may hear that before it looks again.
 void ScheduleExecution::look_for_lost_peer() {
   bool has_given_up = false;
   if (find_ended_peer(has_given_up) < 0) return;
@@ -404,8 +404,8 @@ void ScheduleExecution::look_for_lost_peer() {
   give_up();
 }
 
-/// Returns the first peer whose process has ended, or which has given up, while a message through shared memory
-/// waits for it, or -1.
+/// Returns the first peer whose process has ended, or which has given up, while a message through shared
+/// memory waits for it, or -1.
 int ScheduleExecution::find_ended_peer(bool& has_given_up) const {
   for (const Flight& flight : std::span(flights_).first(in_flight_)) {
     if (flight.in_memory == 0) continue;

@@ -152,7 +152,7 @@ class ScheduleExecution final : public Execution {
   CallResources resources_;
   MessageRequests messages_;
   IdlePolls idle_polls_;
-  bool suspects_ = false;  // a peer had given up when this rank looked last
+  bool suspects_ = false;   // a peer had given up when this rank looked last
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;

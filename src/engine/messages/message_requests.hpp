@@ -59,8 +59,8 @@ class MessageRequests {
   /// place: the peer still needs one. Returns whether one was posted. `number` is that of the kept request.
   bool post(const Posting& posting, const Element& element, std::size_t slot, std::size_t number, int& error);
 
-  /// Takes back all messages that have not completed, where that is possible: in a job without an MPI library,
-  /// and those of connections. Their memory is free then.
+  /// Takes back all messages that have not completed, where that is possible: in a job without an MPI
+  /// library, and those of connections. Their memory is free then.
   void take_back();
   /// Returns a number that changes whenever bytes have moved, as far as that is known.
   [[nodiscard]] std::uint64_t steps() const;

@@ -95,7 +95,8 @@ void TreeCall::begin_phase(Phase phase) {
 bool TreeCall::advance() {
   while (phase_ < Phase::ended) {
     // After a failure, the others may never end.
-    if (std::ranges::any_of(messages_, [](const Message& one) { return one.state == Message::State::failed; }))
+    if (std::ranges::any_of(messages_,
+                            [](const Message& one) { return one.state == Message::State::failed; }))
       end_messages();
     if (!std::ranges::all_of(messages_, &Message::has_ended)) return false;
     const auto failed = std::ranges::find_if(

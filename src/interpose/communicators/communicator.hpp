@@ -126,8 +126,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void call_error_handler(int error) const;
   /// Whether its error handler ends the job.
   [[nodiscard]] bool ends_job_on_error() const;
-  /// Returns the error with which call number `call` ends, or MPI_SUCCESS: a rank has revoked the communicator
-  /// (fault tolerance of Open MPI 5), or takes part no longer (mpi.why_ended).
+  /// Returns the error with which call number `call` ends, or MPI_SUCCESS: a rank has revoked the
+  /// communicator (fault tolerance of Open MPI 5), or takes part no longer (mpi.why_ended).
   [[nodiscard]] int why_ended(std::uint64_t call, bool has_begun) const;
   /// Without MPI: ends this rank's part from a call on.
   void end_from(std::uint64_t call, const std::string& reason) const;

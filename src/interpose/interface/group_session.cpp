@@ -122,7 +122,7 @@ std::string text_of_seconds(double seconds) {
 
 std::string one_line(const char* reason) {
   const std::string line = reason == nullptr ? "" : reason;
-  return line.empty() ? "a rank has given up" : line.substr(0, line.find('\n'));
+  return line.empty() ? line : line.substr(0, line.find('\n'));
 }
 
 GroupCommunicator::~GroupCommunicator() {

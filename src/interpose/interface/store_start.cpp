@@ -138,7 +138,7 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
   }
   if (error.empty()) return 0;
   if (session.active) free_short_types();
-  end_own_network(0);
+  end_own_network(0, error);
   return set_error(error);
 }
 
@@ -160,7 +160,7 @@ STRETTO_VISIBLE int stretto_begin_by_store(int rank, int ranks, const stretto_st
   });
 }
 
-STRETTO_VISIBLE int stretto_end(double seconds) {
+STRETTO_VISIBLE int stretto_end(double seconds, const char* reason) {
   return without_exceptions(1, [&]() -> int {
     const std::lock_guard lock(beginning());
     if (own_network() == nullptr)
@@ -169,7 +169,7 @@ STRETTO_VISIBLE int stretto_end(double seconds) {
     wait_until([&] { return !has_outstanding() || seconds_now() > until; });
     free_left_communicators();
     free_short_types();
-    end_own_network(std::max(until - seconds_now(), 0.0));
+    end_own_network(std::max(until - seconds_now(), 0.0), reason == nullptr ? "" : one_line(reason));
     return 0;
   });
 }

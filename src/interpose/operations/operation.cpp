@@ -145,8 +145,8 @@ void Operation::begin_copies(Call& call) {
   if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
 }
 
-/// Gives up if an error ends the job, so that the job ends before other ranks hear of the error, or if it ends
-/// the communicator, whose other ranks hear of that.
+/// Gives up if an error ends the job, so that the job ends before other ranks hear of the error, or if it
+/// ends the communicator, whose other ranks hear of that.
 void Operation::look_at_error() {
   const int error = execution_->error();
   if (error != MPI_SUCCESS && (mpi.is_end(error) || state_->ends_job_on_error())) execution_->give_up();
@@ -293,8 +293,7 @@ void Operation::end(int error) {
 /// Ends the waits of other ranks of the node for this one in this call.
 void Operation::give_up_lanes() {
   if (!session.shares_memory || channel_->progress() != Channel::State::open) return;
-  const CallResources resources =
-      has_ticket_ ? channel_->resources(ticket_) : channel_->blocking_resources();
+  const CallResources resources = has_ticket_ ? channel_->resources(ticket_) : channel_->blocking_resources();
   for (const std::int8_t lane : resources.lanes) {
     if (lane != CallResources::none) session.memory.give_up(lane);
   }

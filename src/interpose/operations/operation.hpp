@@ -140,7 +140,8 @@ int rank_at(int place);
 void end_job_without(int place, const std::string& call);
 
 /// Without MPI: ends this rank's part from call number `number` on, because a message is not as long as this
-/// rank expects. (With MPI, the call ends with an error.) `rank` is the rank of the job that sent the message.
+/// rank expects. (With MPI, the call ends with an error.) `rank` is the rank of the job that sent the
+/// message.
 void end_for(const WrongLength& wrong, const Communicator& state, int rank, std::uint64_t number,
              const std::string& call);
 

@@ -74,8 +74,8 @@ class Completion {
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
 
-  /// Makes progress until all works have ended except receives, which others may never answer, or until nothing
-  /// has moved for some seconds.
+  /// Makes progress until all works have ended except receives, which others may never answer, or until
+  /// nothing has moved for some seconds.
   void wait_for_all() {
     moved_ = Clock::now();
     while (Work::in_flight() > 0 && Clock::now() < moved_.load() + patience) {

@@ -15,12 +15,12 @@ namespace stretto_torch {
 void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 
 /// Ends the completing threads, except threads in a callback that does not return. Works in flight, except
-/// receives, have some seconds to end, and longer while something moves. Works that have not ended by then stay
-/// in flight.
+/// receives, have some seconds to end, and longer while something moves. Works that have not ended by then
+/// stay in flight.
 void stop_completing();
 
-/// Ends all works, when the last group of a job without MPI is destroyed. Works in flight, except receives, have
-/// time to end, as above. Then works that have not ended fail, with the reason `why`.
+/// Ends all works, when the last group of a job without MPI is destroyed. Works in flight, except receives,
+/// have time to end, as above. Then works that have not ended fail, with the reason `why`.
 void end_all_works(const std::string& why);
 
 /// A thread that waits. While this exists, that thread makes progress with all works, so the completing

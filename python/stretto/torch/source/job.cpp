@@ -26,9 +26,9 @@ constexpr std::chrono::seconds longest_end{5};
 constexpr std::chrono::seconds shortest_end{1};
 
 /// Ends the job. Calls in flight have had time to end since `began`.
-void end(Clock::time_point began) {
+void end(Clock::time_point began, const std::string& reason = "") {
   const auto left = std::max<Clock::duration>(began + longest_end - Clock::now(), shortest_end);
-  stretto.end(std::chrono::duration<double>(left).count());
+  stretto.end(std::chrono::duration<double>(left).count(), reason.c_str());
 }
 
 struct StoreJob {
@@ -37,6 +37,7 @@ struct StoreJob {
   std::vector<ProcessGroup*> groups;
   pid_t process = 0;  // which has begun the job; 0 if there is no job. Forked children must not end it
   int rank = 0;
+  std::string exception;
 };
 
 /// Returns the only object. It is never destroyed, since groups may outlive static objects.
@@ -144,6 +145,11 @@ void Membership::leave() {
   job().process = 0;
 }
 
+void note_exception(const std::string& line) {
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  job().exception = "rank " + std::to_string(job().rank) + " has ended: " + line;
+}
+
 void end_with_process() {
   static pid_t ending = 0;
   if (std::exchange(ending, getpid()) == getpid()) return;
@@ -154,7 +160,7 @@ void end_with_process() {
         keep_others_out_of_mpi();
         if (!is_in_store_job()) return;
         for (ProcessGroup* group : job().groups) group->free();
-        end(Clock::now());
+        end(Clock::now(), job().exception);
         job().process = 0;
       },
       reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));

@@ -38,5 +38,7 @@ class Membership {
 /// Lets the job end with this process: after all that Python does at its end, and before Stretto and MPI end.
 /// To be called when the job has begun; later calls do nothing.
 void end_with_process();
+/// Notes why this process is going to end. The other ranks hear it.
+void note_exception(const std::string& line);
 
 }  // namespace stretto_torch

@@ -98,13 +98,14 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def("has_given_up", &has_given_up);
   module.def("begin_by_store", &begin_by_store, released);
   module.def("end_with_process", &end_with_process);
+  module.def("note_exception", &note_exception);
   module.def("is_in_store_job", &is_in_store_job);
   module.def(
       "stop",
       [] {
         stop_completing();
-        // mpi4py may finalize MPI before this process calls the functions of on_exit().
-        if (!is_in_store_job()) keep_others_out_of_mpi();
+        // Python ends other threads when they come back to it. mpi4py may finalize MPI soon.
+        keep_others_out_of_mpi();
       },
       released);
   // Python gets the object with this class wherever torch returns it.

@@ -35,7 +35,8 @@ ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono:
                            std::string name, c10::intrusive_ptr<c10d::Store> store,
                            std::function<Other()> make_other)
     : Base(rank, static_cast<int>(ranks.size())),
-      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name), seconds_of(timeout))),
+      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name),
+                                seconds_of(timeout))),
       ranks_(ranks),
       timeout_(timeout),
       name_(std::move(name)),

@@ -105,7 +105,8 @@ bool Work::is_receive() const {
   return task_.type == c10d::OpType::RECV || task_.type == c10d::OpType::RECVANYSOURCE;
 }
 
-/// Whether nothing has moved for the timeout. Looks 16 times in a timeout, so that time is exact to a sixteenth.
+/// Whether nothing has moved for the timeout. Looks 16 times in a timeout, so that time is exact to a
+/// sixteenth.
 bool Work::is_overdue() {
   const auto now = Clock::now();
   const bool is_message = is_receive() || task_.type == c10d::OpType::SEND;

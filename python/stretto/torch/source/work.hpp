@@ -93,7 +93,8 @@ class Work final : public c10d::Work {
   [[nodiscard]] std::string overdue(std::chrono::milliseconds after, const std::string& standing) const;
 
   Task task_;
-  // Only for the thread that holds `turn_`: what had moved when the thread looked last, and when that was new.
+  // Only for the thread that holds `turn_`: what had moved when the thread looked last, and when that was
+  // new.
   unsigned long long steps_ = 0;
   Clock::time_point moved_ = Clock::now();
   Clock::time_point looked_ = moved_;
