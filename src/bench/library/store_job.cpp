@@ -121,7 +121,7 @@ void begin_store_job() {
 }
 
 void end_store_job() {
-  stretto_end(longest_end);
+  stretto_end(longest_end, nullptr);
 }
 
 }  // namespace stretto::bench
