@@ -31,6 +31,13 @@ class Library:
         return f"{self.mpi_name}:{self.provider}" if self.provider else self.mpi_name
 
     @property
+    def label(self) -> str:
+        """Its name for people: `MPICH 5 (ofi)`."""
+        if self.flavor is None:
+            return "no MPI"
+        return f"{self.flavor.label} ({self.provider})" if self.provider else self.flavor.label
+
+    @property
     def mpi_name(self) -> str:
         """Its name without the network layer."""
         return self.flavor.value if self.flavor else SOCKETS

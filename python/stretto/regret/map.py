@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from stretto.plots.pictures import new_figure, save_figure
 from stretto.plots.style import DIVERGING
 from stretto.regret.figures import Job, Spot, baselines, by_baseline, mean_gain
+from stretto.regret.libraries import parse_library
+from stretto.regret.networks import parse_network
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
@@ -39,17 +40,6 @@ _DARK = 0.55
 """The share of the way to either end of the colours from which on text is white."""
 
 
-# The meaning of the names of networks (regret.networks), for the patterns that occur.
-_KEY = (
-    (r"^1x\d+$", "1x2: one node of 2 ranks"),
-    (r"^\d+xunlimited", "2xunlimited: 2 nodes, no limit but the processors"),
-    (r"^\d+x[\d.]+[kmgt]?bit", "8x200mbit: 8 nodes, links of 200 Mbit/s"),
-    (r"\+", "7x200mbit+1x50mbit: and one slow link"),
-    (r"/", "8x200mbit/2x200mbit: in 2 racks with such uplinks"),
-    (r"^\d+x\d+x", "4x2x200mbit: 4 nodes of 2 ranks"),
-)
-
-
 class Panels(StrEnum):
     """What each panel of the map is for. Its cells are means over the rest."""
 
@@ -65,37 +55,35 @@ def draw_map(jobs: Sequence[Job], panels: Panels, file: Path) -> None:
 
 def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
     """A figure with a panel for each collective, each MPI library, or each of both."""
-    networks = list(dict.fromkeys(job.network for job in jobs))
+    networks = {job.network: parse_network(job.network).label for job in jobs}
     sizes = sorted({cell.bytes for job in jobs for cell in job.cells})
     title_of = _titles(jobs, panels)
     titles = list(dict.fromkeys(map(title_of, jobs)))
     columns = min(len(titles), max(1, _MOST_COLUMNS // max(1, len(sizes))))
     rows = math.ceil(len(titles) / columns)
-    frame = _Frame(networks, len(sizes), columns)
-    has_room = len(titles) < rows * columns
+    frame = _Frame([*networks.values()], len(sizes), columns)
     words = textwrap.wrap(
         f"Stretto's default beside {baselines(jobs)}, {_means(jobs, panels)}", round(14 * frame.width)
     )
     lines = [f"times as fast as {baselines(jobs)}"]
     if any(cell.is_slower for job in jobs for cell in job.cells):
         lines.append("▼ a call is slower by 3 % or more, beyond its 95 % interval")
-    label = "   ·   ".join(lines)
-    if frame.is_small:
-        label = "\n".join([*lines, *([] if has_room else _key_lines(networks))])
+    label = ("\n" if frame.is_small else "   ·   ").join(lines)
     figure = new_figure(frame.width, frame.height(rows, len(words), label.count("\n") + 1))
     grid = figure.subplots(rows, columns, squeeze=False)
     colours = _Colours()
     for place, (axes, title) in enumerate(zip(grid.flat, titles, strict=False)):
         spots = [Spot(job, cell) for job in jobs if title_of(job) == title for cell in job.cells]
-        _draw_panel(axes, spots, networks, sizes, colours)
+        _draw_panel(axes, spots, [*networks], sizes, colours)
         axes.set_title(title, fontsize=9)
-        axes.set_yticks(range(len(networks)), networks if place % columns == 0 else [""] * len(networks))
+        names = networks.values() if place % columns == 0 else [""] * len(networks)
+        axes.set_yticks(range(len(networks)), names)
         if frame.is_small:
             axes.set_box_aspect(frame.aspect)
+            # The layout leaves room for names on the left of the place that the panel has.
+            axes.set_anchor("W")
     for axes in grid.flat[len(titles) :]:
         axes.set_axis_off()
-    if has_room:
-        _draw_key(grid.flat[len(titles)], networks)
     _draw_scale(figure, grid, colours, label)
     figure.suptitle("\n".join(words), fontsize=10)
     return figure
@@ -105,11 +93,12 @@ class _Frame:
     """The sizes of the picture in inches. Few cells make a small picture; many get narrower in a full one."""
 
     def __init__(self, networks: Sequence[str], sizes: int, columns: int) -> None:
-        names = 0.3 + 0.06 * max(map(len, networks), default=0)
-        needed = names + columns * (0.2 + _CELL_WIDTH * sizes)
-        self.is_small = needed < _WIDTH
-        enlarged = min(_MOST_ENLARGED, _WIDTH / needed) if self.is_small else 1.0
-        self.width = min(_WIDTH, max(_LEAST_WIDTH, enlarged * needed))
+        # The names stay as they are; cells are enlarged.
+        names = 0.3 + 0.048 * max(map(len, networks), default=0)
+        cells = columns * (0.2 + _CELL_WIDTH * sizes)
+        self.is_small = names + cells < _WIDTH
+        enlarged = min(_MOST_ENLARGED, (_WIDTH - names) / cells) if self.is_small else 1.0
+        self.width = min(_WIDTH, max(_LEAST_WIDTH, names + enlarged * cells))
         self._panel_height = enlarged * _CELL_HEIGHT * len(networks)
         self.aspect = self._panel_height / (enlarged * _CELL_WIDTH * max(1, sizes))
         """Height by width of a panel."""
@@ -145,16 +134,20 @@ def _titles(jobs: Sequence[Job], panels: Panels) -> Callable[[Job], str]:
 
     def title(job: Job) -> str:
         if panels is Panels.MPI:
-            return job.mpi
+            return _library(job)
         is_named = panels is Panels.BOTH or (is_mixed and not job.has_library)
-        return f"{job.collective}, {job.mpi}" if is_named else job.collective
+        return f"{job.collective}, {_library(job)}" if is_named else job.collective
 
     return title
 
 
+def _library(job: Job) -> str:
+    return parse_library(job.mpi).label
+
+
 def _means(jobs: Sequence[Job], panels: Panels) -> str:
     """A text that says what the cells are means of."""
-    libraries = list(dict.fromkeys(job.mpi for job in by_baseline(jobs)[0]))
+    libraries = list(dict.fromkeys(map(_library, by_baseline(jobs)[0])))
     collectives = list(dict.fromkeys(job.collective for job in jobs))
     match panels:
         case Panels.COLLECTIVE if len(libraries) > 1:
@@ -192,23 +185,11 @@ def _draw_panel(
         spine.set_visible(False)
 
 
-def _key_lines(networks: Sequence[str]) -> list[str]:
-    """Explanations of the names of the networks."""
-    return [line for pattern, line in _KEY if any(re.search(pattern, one) for one in networks)]
-
-
-def _draw_key(axes: Axes, networks: Sequence[str]) -> None:
-    """Explain the names of the networks, in a place that no panel needs."""
-    lines = "\n".join(_key_lines(networks))
-    key = axes.text(0.02, 1.0, lines, transform=axes.transAxes, va="top", fontsize=7, linespacing=1.7)
-    key.set_in_layout(False)
-
-
 def _draw_scale(figure: Figure, grid: Any, colours: _Colours, label: str) -> None:
     inches = min(0.6 * _WIDTH, 0.85 * figure.get_figwidth())
     bar = figure.colorbar(
         colours.scale, ax=grid, location="bottom", aspect=11 * inches, shrink=inches / figure.get_figwidth(),
-        pad=0.01,
+        pad=0.01, panchor=False,
     )  # fmt: skip
     ticks = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0)
     bar.set_ticks([math.log2(one) for one in ticks], labels=[f"{one:g}" for one in ticks])

@@ -46,6 +46,27 @@ class Network:
         racks = f"/{self.links.racks}x{self.links.uplink}" if self.links.racks > 1 else ""
         return "+".join(groups) + racks
 
+    @property
+    def label(self) -> str:
+        """What it is, for people: `4 nodes of 2 ranks, 200 Mbit/s`."""
+        if self.links is None:
+            return f"1 node of {self.ppn} ranks" if self.ppn > 1 else "1 rank"
+        each = f" of {self.ppn} ranks" if self.ppn > 1 else ""
+        groups = [(len([*equal]), _rate_label(rate)) for rate, equal in itertools.groupby(self.links.rates)]
+        (count, rate), *others = groups
+        text = f"{count} node{'s' * (count > 1)}{each}, {rate}"
+        text += "".join(f", and {more} of {slower}" for more, slower in others)
+        if self.links.racks > 1:
+            text += f", {self.links.racks} racks with uplinks of {_rate_label(self.links.uplink)}"
+        return text
+
+
+def _rate_label(rate: str) -> str:
+    """The rate of a link, for people: `200 Mbit/s`."""
+    if rate == UNLIMITED:
+        return "links without limit"
+    return re.sub(r"([\d.]+)([kmgt]?)bit", lambda found: f"{found[1]} {found[2].upper()}bit/s", rate)
+
 
 def parse_network(text: str) -> Network:
     """The network of that name. Raises StrettoError if it names none."""

@@ -194,15 +194,17 @@ def test_another_file_is_one_line(text: str, message: str, tmp_path: Path) -> No
     ("panels", "titles"),
     [
         (Panels.COLLECTIVE, ["allreduce", "bcast"]),
-        (Panels.MPI, ["openmpi", "mpich5:ofi"]),
-        (Panels.BOTH, ["allreduce, openmpi", "bcast, openmpi", "allreduce, mpich5:ofi"]),
+        (Panels.MPI, ["Open MPI 4", "MPICH 5 (ofi)"]),
+        (Panels.BOTH, ["allreduce, Open MPI 4", "bcast, Open MPI 4", "allreduce, MPICH 5 (ofi)"]),
     ],
 )
 def test_the_map_has_a_panel_for_each(panels: Panels, titles: list[str]) -> None:
     figure = map_figure(JOBS, panels)
     assert [axes.get_title() for axes in figure.axes if axes.get_title()] == titles
     first = figure.axes[0]
-    assert [label.get_text() for label in first.get_yticklabels()] == ["8x200mbit", "2xunlimited"]
+    assert [label.get_text() for label in first.get_yticklabels()] == [
+        *("8 nodes, 200 Mbit/s", "2 nodes, links without limit")
+    ]
     assert [label.get_text() for label in first.get_xticklabels()] == ["1\nKiB", "1\nMiB"]
     by_openmpi = ["0.89", "2.83"] if panels is Panels.MPI else ["1.00", "2.00"]
     assert [text.get_text() for text in first.texts][:2] == by_openmpi
@@ -218,10 +220,10 @@ def test_a_call_that_is_slower_is_marked() -> None:
 def test_gains_over_two_baselines_have_no_mean() -> None:
     figure = map_figure([*JOBS, *WITHOUT_MPI], Panels.COLLECTIVE)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    assert titles == ["allreduce", "bcast", "allreduce, sockets"]
+    assert titles == ["allreduce", "bcast", "allreduce, no MPI"]
     assert "the MPI default (sockets: the built-in rule)" in figure.get_suptitle()
     alone = map_figure(WITHOUT_MPI, Panels.COLLECTIVE)
-    assert alone.get_suptitle() == "Stretto's default beside the built-in rule, sockets"
+    assert alone.get_suptitle() == "Stretto's default beside the built-in rule, no MPI"
     assert alone.axes[0].get_title() == "allreduce"
     assert "times as fast as the built-in rule" in alone.axes[-1].get_xlabel()
 
@@ -235,8 +237,7 @@ def test_few_cells_make_a_small_picture_in_which_they_are_no_wider_than_others()
     assert 0.3 <= width <= 1.0
     assert 0.15 <= height <= 0.5
     assert figure.get_figwidth() < 6
-    # There is no free place for the meaning of the names.
-    assert figure.axes[-1].get_xlabel() == "times as fast as the MPI default\n1x2: one node of 2 ranks"
+    assert figure.axes[-1].get_xlabel() == "times as fast as the MPI default"
     many = [replace(JOBS[0], collective=name) for name in "abcdefghijklm"]
     assert map_figure(many, Panels.COLLECTIVE).get_figwidth() == 9
 

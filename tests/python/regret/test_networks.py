@@ -37,6 +37,21 @@ def test_what_names_mean() -> None:
     assert parse_network("8x200mbit/2x400mbit") == Network(Links.even(8, "200mbit", 2, "400mbit"))
 
 
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("1x2", "1 node of 2 ranks"),
+        ("2xunlimited", "2 nodes, links without limit"),
+        ("2x2.5gbit", "2 nodes, 2.5 Gbit/s"),
+        ("4x2x200mbit", "4 nodes of 2 ranks, 200 Mbit/s"),
+        ("7x200mbit+1x50mbit", "7 nodes, 200 Mbit/s, and 1 of 50 Mbit/s"),
+        ("8x200mbit/2x400mbit", "8 nodes, 200 Mbit/s, 2 racks with uplinks of 400 Mbit/s"),
+    ],
+)
+def test_pictures_call_a_network_by_what_it_is(name: str, label: str) -> None:
+    assert parse_network(name).label == label
+
+
 def test_the_built_in_networks() -> None:
     assert len(BUILT_IN) >= 12
     assert parse_networks("all") == list(BUILT_IN)
@@ -62,6 +77,7 @@ def test_the_names_of_libraries() -> None:
     assert parse_library("mpich5") == Library(mpi.Flavor.MPICH5, "ucx")
     assert parse_library("mpich5:ofi").variables == {"MPIR_CVAR_CH4_NETMOD": "ofi"}
     assert parse_library("openmpi").variables == {}
+    assert [one.label for one in (*ALL[:1], *ALL[3:5])] == ["Open MPI 4", "MPICH 5 (ucx)", "MPICH 5 (ofi)"]
     assert parse_library("sockets") == Library(None)
     assert (Library(None).name, Library(None).variables) == ("sockets", {})
 
