@@ -30,6 +30,12 @@ class Outcome:
     platform: str = ""
     """The platform of a simulated run."""
 
+    def remarks(self) -> list[str]:
+        """What makes the results doubtful: other work on the machine, results that are missing."""
+        # That ranks share cores is among the notes, and in a lab it is always so.
+        load = self.load.remarks(crowded=False) if self.load else []
+        return [*load, self.incomplete] if self.incomplete else load
+
 
 @dataclass(frozen=True)
 class Outputs:
@@ -52,7 +58,7 @@ class Outputs:
         write_all(
             lambda: write_atomically(document, text) if document else None,
             lambda: self._write_csv(run, rows),
-            lambda: plot_run(run, rows, bound, file) if file else None,
+            lambda: plot_run(run, rows, bound, file, outcome.remarks()) if file else None,
         )
 
     def _write_csv(self, run: Run, rows: list[Row]) -> None:

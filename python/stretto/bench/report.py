@@ -22,10 +22,7 @@ def report(outcome: Outcome, *, emulated: bool, outputs: Outputs, as_json: bool)
     def show() -> None:
         results_table(rows).print()
         print_lines(notes(run, outcome.bound, emulated))
-        remarks = outcome.load.remarks(crowded=False) if outcome.load else []
-        if outcome.incomplete:
-            remarks = [*remarks, outcome.incomplete]
-        print_lines((f"! {remark}" for remark in remarks), style="yellow")
+        print_lines((f"! {remark}" for remark in outcome.remarks()), style="yellow")
 
     text = run_text(outcome, rows)
     print_result(as_json, lambda: text, show)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,10 @@ from stretto.plots.style import (
     label_sizes,
     legend_below,
 )
-from stretto.results.runs import BLOCKING, Row, Run, Series
+from stretto.results.runs import BLOCKING, Row, Run
 from stretto.spec.collectives import LinkBound
 from stretto.support.estimates import Estimate
-from stretto.support.units import format_place, format_rate
+from stretto.support.units import format_bytes, format_place, format_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,15 +45,23 @@ _THROUGHPUT = _Quantity("algorithm bandwidth (MB/s)", lambda row: row.bandwidth,
 _HIDDEN = _Quantity("hidden (%)", lambda row: row.overlap.hidden if row.overlap else None, 0.01)
 
 
-def plot_run(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
-    """Draw a run over message size, with a panel for calls out of place and one for calls in place."""
-    figure = overlap_figure(run, rows) if run.overlaps else throughput_figure(run, rows, bound)
+def plot_run(
+    run: Run, rows: list[Row], bound: LinkBound | None, file: Path, remarks: Sequence[str] = ()
+) -> None:
+    """Draw a run over message size, with a panel for calls out of place and one for calls in place.
+
+    `remarks`: what makes the results doubtful, such as a busy machine.
+    """
+    overlaps = run.overlaps
+    figure = overlap_figure(run, rows, remarks) if overlaps else throughput_figure(run, rows, bound, remarks)
     save_figure(figure, file)
 
 
-def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Figure:
+def throughput_figure(
+    run: Run, rows: list[Row], bound: LinkBound | None, remarks: Sequence[str] = ()
+) -> Figure:
     """A figure of algorithm bandwidth over message size."""
-    figure = _figure(run, rows, _THROUGHPUT, bound)
+    figure = _figure(run, rows, _THROUGHPUT, bound, remarks)
     for axes in figure.axes:
         axes.set_yscale("log")
         axes.grid(which="minor", axis="y", alpha=0.12)
@@ -60,9 +69,9 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
     return figure
 
 
-def overlap_figure(run: Run, rows: list[Row]) -> Figure:
+def overlap_figure(run: Run, rows: list[Row], remarks: Sequence[str] = ()) -> Figure:
     """A figure of how much of the communication was hidden, over message size."""
-    figure = _figure(run, rows, _HIDDEN, None)
+    figure = _figure(run, rows, _HIDDEN, None, remarks)
     figure.axes[0].set_ylim(-3, 103)
     return figure
 
@@ -108,7 +117,9 @@ def plot_predictions(
     save_figure(figure, file)
 
 
-def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> Figure:
+def _figure(
+    run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None, remarks: Sequence[str]
+) -> Figure:
     places = sorted({row.series.in_place for row in rows})
     width = 1.2 + 6.0 * len(places)
     figure = new_figure(width, 4.8)
@@ -121,7 +132,7 @@ def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | N
         if len(places) > 1:
             axes.set_title("in place" if in_place else "out of place", fontsize=11)
     panels[0][0].set_ylabel(quantity.label)
-    legend_below(figure, width)
+    legend_below(figure, width, remarks)
     figure.suptitle(_title(run, places))
     return figure
 
@@ -133,9 +144,18 @@ def _title(run: Run, places: list[bool]) -> str:
     return f"{run.collective.function} of {run.type}{place}, {run.library}, {where}{thread}"
 
 
-def _label(series: Series) -> str:
+def _label(line: Sequence[Row]) -> str:
+    """The spec of a line, with the specs that stood for it at its sizes, in ascending order."""
+    series = line[0].series
     form = "" if series.form == BLOCKING else f", {series.form}"
-    return f"{_SPEC_LABELS.get(series.spec, series.spec)}{form}"
+    label = f"{_SPEC_LABELS.get(series.spec, series.spec)}{form}"
+    groups = [(spec, [*rows]) for spec, rows in groupby(line, lambda row: row.series.chosen)]
+    if [spec for spec, _ in groups] == [series.spec]:
+        return label
+    (first, its_rows), *others = groups
+    chosen = [f"{first} up to {format_bytes(its_rows[-1].series.bytes)}" if others else first]
+    chosen += [f"{spec} from {format_bytes(rows[0].series.bytes)}" for spec, rows in others]
+    return f"{label}: {', '.join(chosen)}"
 
 
 def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> None:
@@ -159,7 +179,7 @@ def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBou
             linestyle=LINESTYLES[forms.index(form)] if index < len(COLOURS) else ":",
             markersize=5,
             linewidth=1.6,
-            label=_label(line[0].series),
+            label=_label(line),
         )
         axes.fill_between(
             sizes,

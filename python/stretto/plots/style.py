@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from stretto.support.units import format_bytes, format_seconds
@@ -42,24 +43,30 @@ def sequence_colours(count: int) -> list[str]:
     return colours
 
 
-def legend_below(figure: Figure, width: float) -> None:
+def legend_below(figure: Figure, width: float, remarks: Sequence[str] = ()) -> None:
     """Put one legend below all panels, with the lines of the first panel, and make room for it.
 
-    `width` is that of the figure, in inches.
+    `width` is that of the figure, in inches. `remarks`: warnings to put above the legend.
     """
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    # A column holds a line sample and the longest label, at about 0.08 inches a letter.
-    columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
-    rows_needed = -(-len(labels) // columns)
-    figure.set_figheight(4.6 + 0.2 * rows_needed)
-    figure.legend(
+    # A letter is about 0.08 inches wide, and a line sample takes 0.7.
+    labels = [textwrap.fill(label, int((width - 0.7) / 0.08)) for label in labels]
+    title = "\n".join(textwrap.fill(f"! {one}", int(width / 0.08)) for one in remarks)
+    columns = max(1, int(width / (0.7 + 0.08 * max(len(line) for one in labels for line in one.split("\n")))))
+    rows = [labels[start : start + columns] for start in range(0, len(labels), columns)]
+    lines = sum(max(one.count("\n") + 1 for one in row) for row in rows) + len(title.splitlines())
+    figure.set_figheight(4.6 + 0.2 * lines)
+    legend = figure.legend(
         handles,
         labels,
         loc="outside lower center",
         ncols=min(columns, len(labels)),
         frameon=False,
         fontsize=9,
+        title=title,
+        title_fontsize=9,
     )
+    legend.get_title().set_color(DIVERGING[0])
 
 
 def label_sizes(axes: Axes, sizes: list[int]) -> None:

@@ -126,3 +126,32 @@ def test_many_specs_stay_apart_and_the_legend_stays_inside(tmp_path: Path) -> No
 
     plots.plot_run(run, rows, None, tmp_path / "b.png")
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_plot_says_which_specs_were_used_and_what_is_doubtful(tmp_path: Path) -> None:
+    run = make_run([1 << 10, 1 << 15, 1 << 20, 1 << 22], ["native", "ring", "auto"], [False])
+    chosen = {1 << 10: "native", 1 << 15: "native", 1 << 20: "ring:segments=4", 1 << 22: "ring"}
+    run.series = [replace(one, chosen=chosen[one.bytes]) if one.spec == "auto" else one for one in run.series]
+    remark = "busy machine: others kept 1.3 of 2 cores of a-host busy meanwhile (load average before: 2.1)"
+    figure = plots.throughput_figure(run, summarize(run, None), None, [remark])
+    (legend,) = figure.legends
+    assert [text.get_text().replace("\n", " ") for text in legend.get_texts()] == [
+        "native (MPI default)",
+        "ring",
+        "auto (Stretto's choice): native up to 32 KiB, ring:segments=4 from 1 MiB, ring from 4 MiB",
+    ]
+    assert legend.get_title().get_text().replace("\n", " ") == f"! {remark}"
+    figure.savefig(tmp_path / "a.png")
+    frame = legend.get_window_extent()
+    assert frame.x0 >= 0
+    assert frame.x1 <= figure.bbox.x1
+    (line,) = [one for one in figure.axes[0].get_lines() if str(one.get_label()).startswith("auto")]
+    assert len(np.asarray(line.get_xdata())) == 4
+
+
+def test_one_spec_at_all_sizes_is_named_alone() -> None:
+    run = make_run([1 << 20, 1 << 22], ["auto"], [False])
+    run.series = [replace(one, chosen="ring") for one in run.series]
+    (legend,) = plots.throughput_figure(run, summarize(run, None), None).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["auto (Stretto's choice): ring"]
+    assert legend.get_title().get_text() == ""
