@@ -153,9 +153,14 @@ def _label(line: Sequence[Row]) -> str:
     if [spec for spec, _ in groups] == [series.spec]:
         return label
     (first, its_rows), *others = groups
-    chosen = [f"{first} up to {format_bytes(its_rows[-1].series.bytes)}" if others else first]
-    chosen += [f"{spec} from {format_bytes(rows[0].series.bytes)}" for spec, rows in others]
+    chosen = [f"{first} up to {_size(its_rows[-1])}" if others else first]
+    chosen += [f"{spec} from {_size(rows[0])}" for spec, rows in others]
     return f"{label}: {', '.join(chosen)}"
+
+
+def _size(row: Row) -> str:
+    """The message size, which a line of text does not break."""
+    return format_bytes(row.series.bytes).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> None:

@@ -135,7 +135,7 @@ def test_the_plot_says_which_specs_were_used_and_what_is_doubtful(tmp_path: Path
     remark = "busy machine: others kept 1.3 of 2 cores of a-host busy meanwhile (load average before: 2.1)"
     figure = plots.throughput_figure(run, summarize(run, None), None, [remark])
     (legend,) = figure.legends
-    assert [text.get_text().replace("\n", " ") for text in legend.get_texts()] == [
+    assert [" ".join(text.get_text().split()) for text in legend.get_texts()] == [
         "native (MPI default)",
         "ring",
         "auto (Stretto's choice): native up to 32 KiB, ring:segments=4 from 1 MiB, ring from 4 MiB",
