@@ -176,19 +176,8 @@ def _shortened(text: str) -> str:
 
 
 def check_frameworks() -> Iterator[Finding]:
-    """Check which frameworks this Python has. None is imported, which would take seconds."""
-    how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
-    torch = _version("torch")
-    compiler = (os.environ.get("CXX") or "g++").split()[0]
-    if torch is None:
-        yield Finding(Verdict.ABSENT, "PyTorch", f"not installed for this Python; get it with: {how}")
-    elif torch.partition("+")[0] in map(paths.prebuilt_release, paths.prebuilt_extensions()):
-        yield Finding(Verdict.GOOD, "PyTorch", f"{torch}; the wheel has stretto.torch for it")
-    elif shutil.which(compiler) is None:
-        detail = f"{torch}, but no {compiler}, which builds stretto.torch; install it, or name another by CXX"
-        yield Finding(Verdict.ABSENT, "PyTorch", detail)
-    else:
-        yield Finding(Verdict.GOOD, "PyTorch", f"{torch}; stretto.torch is built by {compiler}")
+    """Check which frameworks this Python has."""
+    yield _check_torch()
     missing = [name for name in ("tensorflow", "horovod") if util.find_spec(name) is None]
     if missing:
         detail = (
@@ -199,6 +188,32 @@ def check_frameworks() -> Iterator[Finding]:
     else:
         versions = f"{_version('horovod')}, TensorFlow {_version('tensorflow') or _version('tensorflow-cpu')}"
         yield Finding(Verdict.GOOD, "Horovod", versions)
+
+
+def _check_torch() -> Finding:
+    torch = _version("torch")
+    if torch is None:
+        how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
+        return Finding(Verdict.ABSENT, "PyTorch", f"not installed for this Python; get it with: {how}")
+    if torch.partition("+")[0] in map(paths.prebuilt_release, paths.prebuilt_extensions()):
+        return Finding(Verdict.GOOD, "PyTorch", f"{torch}; the wheel has stretto.torch for it")
+    # Only PyTorch itself tells for certain which extension it takes.
+    ask = [sys.executable, "-W", "ignore", "-m", "stretto.torch", "--find"]
+    answer = subprocess.run(ask, capture_output=True, text=True)
+    if answer.returncode != 0:
+        why = (answer.stderr.strip().splitlines() or [f"exit status {answer.returncode}"])[-1]
+        return Finding(Verdict.BAD, "PyTorch", f"{torch} cannot be loaded: {why}")
+    if built := answer.stdout.strip():
+        return Finding(Verdict.GOOD, "PyTorch", f"{torch}; stretto.torch is built: {built}")
+    compiler = (os.environ.get("CXX") or "g++").split()[0]
+    if shutil.which(compiler) is None:
+        detail = f"{torch}, but no {compiler}, which builds stretto.torch; install it, or name another by CXX"
+    else:
+        detail = (
+            f"{torch}; stretto.torch is not built yet: `python -m stretto.torch` builds it by {compiler} in "
+            "half a minute, else the first job does"
+        )
+    return Finding(Verdict.ABSENT, "PyTorch", detail)
 
 
 def _version(package: str) -> str | None:

@@ -18,23 +18,30 @@ from stretto.torch import command
 from stretto.torch.prebuilt import prebuilt_name
 
 
+def place_of_extension() -> Path:
+    """Returns where the extension for this PyTorch and Python is, or will be once it is built.
+
+    All environments with the same versions share it. So it has no path of PyTorch's libraries, which are
+    loaded before it.
+    """
+    key = command.fingerprint(torch.__version__, [*command.compiler(), *command.options()])
+    return cache_folder() / "torch" / f"stretto_torch_{key}{command.SUFFIX}"
+
+
 def built_extension(reason: str = "") -> Path:
     """Returns the path of the extension for this PyTorch and Python, which is built if it is missing.
 
     One process of a node builds it, and the others wait. `reason`: why the wheel's extension is not used.
     """
-    rpath = f"-Wl,-rpath,{command.PYTORCH / 'lib'}"
-    line = [*command.compiler(), *command.options(), rpath, *command.places()]
-    folder = cache_folder() / "torch"
-    key = command.fingerprint(torch.__version__, line)
-    module = folder / f"stretto_torch_{key}{command.SUFFIX}"
+    module = place_of_extension()
     if module.is_file():
         return module
+    folder = module.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / f"{module.name}.lock"):
             if not module.is_file():
-                _build(line, module, reason)
+                _build([*command.compiler(), *command.options(), *command.places()], module, reason)
     except OSError as error:
         raise StrettoError(
             f"the extension for PyTorch could not be written to {folder} ({error.strerror}); name another "

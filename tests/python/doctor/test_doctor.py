@@ -19,6 +19,7 @@ from stretto.doctor.report import examine_all, print_report
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor
 from stretto.support import paths
+from stretto.torch import building
 
 
 def compiled(folder: Path, *libraries: str) -> None:
@@ -62,24 +63,34 @@ def test_a_library_that_brings_an_mpi(folder: Path) -> None:
     assert "loads libmpi.so.40" in finding.detail
 
 
-def test_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+def check_torch() -> Finding:
+    return next(finding for finding in checks.check_frameworks() if finding.what == "PyTorch")
+
+
+def test_frameworks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("STRETTO_CACHE", str(tmp_path))
     found = {finding.what: finding for finding in checks.check_frameworks()}
-    assert found["PyTorch"].verdict is Verdict.GOOD
-    assert found["PyTorch"].detail.startswith(metadata.version("torch"))
+    assert found["PyTorch"].verdict is Verdict.ABSENT
+    assert found["PyTorch"].detail.startswith(f"{metadata.version('torch')}; stretto.torch is not built yet")
     # Horovod is in its own environment (make frameworks).
     assert found["Horovod"].verdict is Verdict.ABSENT
     assert "make frameworks" in found["Horovod"].detail
-    monkeypatch.setenv("CXX", "no-such-compiler -O2")
-    torch = next(finding for finding in checks.check_frameworks() if finding.what == "PyTorch")
-    assert torch.verdict is Verdict.ABSENT
-    assert "no no-such-compiler" in torch.detail
+    extension = building.place_of_extension()
+    assert extension.is_relative_to(tmp_path)
+    extension.parent.mkdir()
+    extension.touch()
+    torch = check_torch()
+    assert torch.verdict is Verdict.GOOD
+    assert torch.detail.endswith(f"stretto.torch is built: {extension}")
     # A wheel has it for one release.
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
     release = metadata.version("torch").partition("+")[0]
     for carried, verdict in (("1.0.0", Verdict.ABSENT), (release, Verdict.GOOD)):
-        extension = Path(f"{paths.prebuilt_prefix(carried)}0123.so")
-        monkeypatch.setattr(paths, "prebuilt_extensions", lambda extension=extension: [extension])
-        torch = next(finding for finding in checks.check_frameworks() if finding.what == "PyTorch")
+        prebuilt = Path(f"{paths.prebuilt_prefix(carried)}0123.so")
+        monkeypatch.setattr(paths, "prebuilt_extensions", lambda prebuilt=prebuilt: [prebuilt])
+        torch = check_torch()
         assert torch.verdict is verdict
+        assert ("no no-such-compiler" in torch.detail) == (verdict is Verdict.ABSENT)
     assert torch.detail.endswith("the wheel has stretto.torch for it")
 
 

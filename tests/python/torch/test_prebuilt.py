@@ -64,6 +64,14 @@ def test_one_that_cannot_be_loaded_is_built(monkeypatch: pytest.MonkeyPatch, tmp
         extension.load_extension.__wrapped__()
 
 
+def test_environments_with_the_same_versions_share_what_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = building.place_of_extension()
+    monkeypatch.setattr(command, "PYTORCH", Path("/elsewhere/torch"))
+    assert building.place_of_extension() == place
+    monkeypatch.setattr(torch, "__version__", "2.12.1+cpu")
+    assert building.place_of_extension() != place
+
+
 @pytest.mark.parametrize("carried", ["2.12.1", RELEASE])
 def test_without_a_compiler_a_release_is_named(
     carried: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
