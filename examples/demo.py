@@ -191,7 +191,7 @@ def train(
     spec = most_used(json.loads(stats.read_text()))
     yield Result(f"training, {where}", rates["without"], rates["with"], gain, spec, watch.look().remarks())
     accuracies = (f"{all_[-1]['accuracy']:.2%}" for all_ in (figures["without"], figures["with"]))
-    yield Result("accuracy on the test part", *accuracies)
+    yield Result(f"accuracy, {where}", *accuracies)
 
 
 def most_used(stats: Mapping[str, Any]) -> str:
