@@ -217,6 +217,7 @@ TRACE: dict[str, Any] = {
         "collectives": 7,
         "incomplete": 7,
         "overlapping": 0,
+        "within_clock_errors": 0,
         "contradictions": 0,
         "waiting_share": 0.25,
         "by_rank": [{"rank": rank, "inside_us": 2e6, "waiting_us": 1e6 * rank} for rank in range(2)],

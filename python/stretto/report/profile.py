@@ -25,6 +25,7 @@ from stretto.report.page import (
 from stretto.results.runs import BLOCKING
 from stretto.support.units import format_bytes, format_percent, format_place, format_seconds
 from stretto.trace.profile_file import Calls, Profile, Training
+from stretto.trace.profile_table import profile_clock_notes
 
 _MOST_BARS = 20
 
@@ -40,7 +41,9 @@ def sections(found: Sequence[tuple[str, Profile]]) -> list[Section]:
         "call to the end of the last.",
     )
     for index, (name, one) in enumerate(found, 1):
-        section.items.append(bars_chart(f"profile-{index}", profile_bars(name, one), _caption(name, one)))
+        caption = _caption(name, one)
+        notes = profile_clock_notes(one)
+        section.items.append(bars_chart(f"profile-{index}", profile_bars(name, one), caption, notes))
         section.items.append(calls_table(f"profile-table-{index}", one))
         section.figures.append(
             KeyFigure(

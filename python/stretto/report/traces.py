@@ -10,7 +10,7 @@ from stretto.report.page import Cell, Column, KeyFigure, Section, Table, number
 from stretto.results.runs import BLOCKING
 from stretto.support.units import format_bytes, format_count, format_percent, format_seconds
 from stretto.trace.summary_file import LateRank, SlowCollective, TraceSummary
-from stretto.trace.table import missing_text
+from stretto.trace.table import clock_notes, missing_text
 
 _WAIT = "#E69F00"
 _WORK = "#0072B2"
@@ -54,10 +54,7 @@ def warnings(one: TraceSummary) -> list[str]:
     if totals.overlapping:
         what = format_count(totals.overlapping, "collective")
         lines.append(f"{what} not blocking: the ranks may have computed meanwhile")
-    if totals.contradictions:
-        what = format_count(totals.contradictions, "collective")
-        lines.append(f"clock errors are larger than stated ({what}): do not trust the waiting times")
-    return lines
+    return lines + clock_notes(one.clock_error_us, totals.within_clock_errors, totals.contradictions)
 
 
 def _seconds(microseconds: float) -> str:
@@ -68,6 +65,16 @@ def _time(microseconds: float) -> Cell:
     return number(microseconds, _seconds(microseconds))
 
 
+def _rank(rank: int | None) -> Cell:
+    return number(-1, "several") if rank is None else number(rank, str(rank))
+
+
+def _last_text(one: SlowCollective) -> str:
+    if one.last_rank is None or one.lateness_us is None:
+        return "several ranks"
+    return f"rank {one.last_rank}, {_seconds(one.lateness_us)} after the median"
+
+
 def slow_bars(name: str, summary: TraceSummary) -> Bars:
     """Returns a bar for each of the slowest collectives: waiting and work."""
     slow = summary.slowest
@@ -75,7 +82,7 @@ def slow_bars(name: str, summary: TraceSummary) -> Bars:
     texts = [
         f"{one.collective} {one.sequence} of {one.communicator}, {format_bytes(one.bytes)}\n{one.spec}"
         f"\nwait {_seconds(one.wait_us)}, work {_seconds(one.work_us)}"
-        f"\nlast: rank {one.last_rank}, {_seconds(one.lateness_us)} after the median"
+        f"\nlast: {_last_text(one)}"
         for one in slow
     ]
     pieces = list(zip(bars, slow, texts, strict=True))
@@ -118,8 +125,8 @@ def slow_table(identity: str, slow: Sequence[SlowCollective]) -> Table:
             _time(one.total_us),
             _time(one.work_us),
             _time(one.wait_us),
-            number(one.last_rank, f"rank {one.last_rank}"),
-            number(one.lateness_us, f"+{_seconds(one.lateness_us)}"),
+            _rank(one.last_rank),
+            Cell("") if one.lateness_us is None else number(one.lateness_us, f"+{_seconds(one.lateness_us)}"),
         ]
         for one in slow
     ]
@@ -133,10 +140,10 @@ def slow_table(identity: str, slow: Sequence[SlowCollective]) -> Table:
         Column("total", number=True),
         Column("work", number=True),
         Column("wait", number=True),
-        Column("last", number=True),
+        Column("last rank", number=True),
         Column("later than the median", number=True),
     ]
-    return Table(identity, "", "Last: the rank that arrived last.", columns, rows, (0, 3, 4))
+    return Table(identity, "", "Last rank: the one that arrived last.", columns, rows, (0, 3, 4))
 
 
 def late_table(identity: str, name: str, summary: TraceSummary) -> Table:
@@ -150,8 +157,7 @@ def late_table(identity: str, name: str, summary: TraceSummary) -> Table:
     ]
     caption = (
         "Waited for it: waiting time of all other ranks together. Alone: the part in which only this rank "
-        "was missing. Several: the last ranks arrived too close together to tell which was the last. Clocks "
-        f"agree to within {_seconds(summary.clock_error_us)}."
+        "was missing. Several: the last ranks arrived too close together to tell which was the last."
     )
     rows = [_late_cells(one) for one in summary.late]
     return Table(identity, f"{name}: ranks that came last", caption, columns, rows)
@@ -159,7 +165,7 @@ def late_table(identity: str, name: str, summary: TraceSummary) -> Table:
 
 def _late_cells(one: LateRank) -> list[Cell]:
     return [
-        number(-1 if one.rank is None else one.rank, "several" if one.rank is None else str(one.rank)),
+        _rank(one.rank),
         number(one.times, str(one.times)),
         number(one.collectives, str(one.collectives)),
         _time(one.waited_us),

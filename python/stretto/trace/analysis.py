@@ -3,8 +3,9 @@
 
 The time of a collective, from the first arrival to the last end, has two parts. `wait` lasts until the last
 rank has arrived; no algorithm can shorten it. `work` is the rest. All times are in microseconds on rank 0's
-clock. Other clocks are known only up to their clock error. So a rank counts as later than another only if the
-difference exceeds both clock errors together.
+clock. Ranks of one host read the same clock. Other clocks are known only up to their clock error. So a rank
+counts as later than another one only if the difference exceeds both clock errors together, and a collective
+whose ranks arrived closer together than that has the times of the ranks of one host.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Call:
     """One rank's call of a collective."""
 
     rank: int
+    clock: int
+    """The lowest rank that reads the same clock."""
     clock_error: float
     begin: float
     end: float
@@ -37,9 +40,13 @@ class Call:
     ranks: int
     sequence: int
 
+    def error_against(self, other: Call) -> float:
+        """Returns the most by which the time between an event of this call and one of the other is wrong."""
+        return 0.0 if self.clock == other.clock else self.clock_error + other.clock_error
+
     def is_later_than(self, other: Call) -> bool:
         """Whether this call began later than the other, beyond both clock errors."""
-        return self.begin - other.begin > self.clock_error + other.clock_error
+        return self.begin - other.begin > self.error_against(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +54,19 @@ class Collective:
     """One collective: the calls of its ranks, in the order of their arrival."""
 
     calls: tuple[Call, ...]
+    timed: tuple[Call, ...]
+    """All calls, or if clocks cannot tell when they began, the calls of the host that took longest."""
 
     @classmethod
     def of(cls, calls: Iterable[Call]) -> Collective:
         """Returns the collective to which the calls belong."""
-        return cls(tuple(sorted(calls, key=lambda call: (call.begin, call.rank))))
+        ordered = tuple(sorted(calls, key=lambda call: (call.begin, call.rank)))
+        return cls(ordered, _comparable(ordered))
+
+    @property
+    def is_within_clock_errors(self) -> bool:
+        """Whether clocks cannot tell the first arrival from the last."""
+        return len(self.timed) < len(self.calls)
 
     @property
     def last(self) -> Call:
@@ -69,24 +84,19 @@ class Collective:
         return self.calls[0].begin
 
     @property
-    def end(self) -> float:
-        """The time at which the last rank ended its call."""
-        return max(call.end for call in self.calls)
-
-    @property
     def wait(self) -> float:
         """Time from the first arrival to the last."""
-        return self.last.begin - self.begin
+        return self.timed[-1].begin - self.timed[0].begin
 
     @property
     def work(self) -> float:
         """Time from the last arrival to the last end."""
-        return self.end - self.last.begin
+        return self.total - self.wait
 
     @property
     def total(self) -> float:
         """Time from the first arrival to the last end."""
-        return self.end - self.begin
+        return _length(self.timed)
 
     @property
     def wait_share(self) -> float:
@@ -94,15 +104,17 @@ class Collective:
         return self.wait / self.total if self.total > 0 else 0.0
 
     @property
-    def lateness(self) -> float:
-        """The time from the arrival of the median rank to that of the last."""
-        return self.last.begin - statistics.median(call.begin for call in self.calls)
-
-    @property
     def late(self) -> Call | None:
         """The last call, if it is later than every other call beyond clock errors; else None."""
         others = self.calls[:-1]
         return self.last if others and all(map(self.last.is_later_than, others)) else None
+
+    @property
+    def lateness(self) -> float | None:
+        """The time from the arrival of the median rank to that of the late one; None if there is none."""
+        if self.late is None:
+            return None
+        return self.late.begin - statistics.median(call.begin for call in self.calls)
 
     def waiting(self, call: Call) -> float:
         """Returns how long a rank waited for the last rank. A broadcast's root may end without waiting."""
@@ -130,7 +142,21 @@ class Collective:
             return False
         if last.form != BLOCKING and last.spec == "native":
             return False  # the trace has only the start of the library's calls in the background
-        return any(last.begin - call.end > last.clock_error + call.clock_error for call in self.calls)
+        return any(last.begin - call.end > last.error_against(call) for call in self.calls)
+
+
+def _length(calls: Sequence[Call]) -> float:
+    return max(call.end for call in calls) - calls[0].begin
+
+
+def _comparable(ordered: tuple[Call, ...]) -> tuple[Call, ...]:
+    by_clock: dict[int, list[Call]] = defaultdict(list)
+    for call in ordered:
+        by_clock[call.clock].append(call)
+    error = sum(sorted(calls[0].clock_error for calls in by_clock.values())[-2:])
+    if len(by_clock) == 1 or ordered[-1].begin - ordered[0].begin > error:
+        return ordered
+    return max((tuple(calls) for calls in by_clock.values()), key=_length)
 
 
 def join(calls: Iterable[Call]) -> list[Collective]:
@@ -213,6 +239,8 @@ class Totals:
     """The number of collectives that lack the trace of a rank."""
     overlapping: int
     """The number of collectives that are not blocking, so that the program may have computed meanwhile."""
+    within_clock_errors: int
+    """The number of collectives whose first arrival clocks cannot tell from the last."""
     contradictions: int
     """The number of collectives that show that clock errors are larger than stated."""
     inside: dict[int, float]
@@ -239,6 +267,7 @@ def sum_up(collectives: Sequence[Collective], ranks: Iterable[int]) -> Totals:
         len(collectives),
         sum(not one.complete for one in collectives),
         sum(one.last.form != BLOCKING for one in collectives),
+        sum(one.is_within_clock_errors for one in collectives),
         sum(one.contradicts_clocks for one in collectives),
         {rank: covered(intervals) for rank, intervals in inside.items()},
         {rank: covered(intervals) for rank, intervals in waiting.items()},

@@ -42,6 +42,8 @@ class RankTrace:
     rank: int
     ranks: int
     node: int
+    clock: int
+    """The lowest rank that reads the same clock."""
     clock_error: float
     about: dict[str, Any]
     """The content of `otherData`."""
@@ -61,6 +63,11 @@ class TraceFolder:
     """Ranks without a file."""
     complaints: list[str]
     """A line for each file that cannot be used."""
+
+    @property
+    def clock_error(self) -> float:
+        """The largest clock error in microseconds; 0 if all ranks read rank 0's clock."""
+        return max(one.clock_error for one in self.traces)
 
 
 class _UnusableError(Exception):
@@ -146,7 +153,8 @@ def _interpret(path: Path, rank: int, content: Any) -> RankTrace:
     ranks, node = _whole(about, "ranks"), _whole(about, "node")
     if rank >= ranks:
         raise _UnusableError(f"it is of rank {rank} of {ranks}")
-    trace = RankTrace(path, rank, ranks, node, _number(about, "clock_error_us"), about, [], [], [])
+    clock, error = _whole(about, "clock"), _number(about, "clock_error_us")
+    trace = RankTrace(path, rank, ranks, node, clock, error, about, [], [], [])
     for event in _field(content, "traceEvents", list):
         _add_event(trace, _check(event, dict, "an event"))
     trace.events.sort(key=lambda event: event.key)
@@ -169,6 +177,7 @@ def _add_event(trace: RankTrace, event: dict[str, Any]) -> None:
         trace.calls.append(
             Call(
                 trace.rank,
+                trace.clock,
                 trace.clock_error,
                 begin,
                 begin + duration,

@@ -40,7 +40,7 @@ class Calls(Part):
     total_bytes: Count
     """Message bytes of one rank, over all these calls."""
     seconds: Spread
-    """Seconds from the first arrival to the last end."""
+    """Seconds from the first arrival to the last end. See `Profile.within_clock_errors`."""
     inside: Time
     """Seconds inside all these calls, as the mean over ranks."""
     arrival: Spread
@@ -104,6 +104,13 @@ class Profile(Part):
     """The part of `seconds` inside collectives."""
     waiting: Time
     """The part of `inside` spent waiting for late ranks."""
+    clock_error: Time = 0.0
+    """The largest error of a host's clock, in seconds; 0 if all ranks read the same clock."""
+    within_clock_errors: Count = 0
+    """The number of collectives whose first arrival clocks cannot tell from the last. They have the times of
+    the ranks of one host."""
+    contradictions: Count = 0
+    """The number of collectives that show that clock errors are larger than stated."""
     collectives: list[Calls]
     histogram: list[Bin]
     training: Training | None = None

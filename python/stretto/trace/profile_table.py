@@ -10,6 +10,7 @@ from stretto.support.tables import Column, ResultTable
 from stretto.support.units import format_bytes, format_percent, format_place, format_seconds, three_digits
 from stretto.trace.analysis import BLOCKING
 from stretto.trace.profile_file import Bin, Calls, Profile, Training
+from stretto.trace.table import clock_notes
 
 _BAR = 24
 """The number of characters of the longest bar."""
@@ -27,9 +28,15 @@ def print_profile(its: Profile) -> None:
             f"{format_seconds(its.seconds)} inside collectives, {format_seconds(its.waiting)} of it "
             "waiting for late ranks; times are means over ranks, from the first call to the last end"
         ),
+        *profile_clock_notes(its),
         *(_training_lines(its.training) if its.training else []),
     ]
     print_lines(lines)
+
+
+def profile_clock_notes(its: Profile) -> list[str]:
+    """Returns lines with what clocks could not tell; none if all ranks read the same clock."""
+    return clock_notes(its.clock_error * 1e6, its.within_clock_errors, its.contradictions)
 
 
 def _calls_table(its: Profile) -> ResultTable[Calls]:

@@ -50,11 +50,12 @@ def summary_json(summary: Summary, merged: Path, events: int, described: Sequenc
         "ranks": found.ranks,
         "missing": found.missing,
         "complaints": found.complaints,
-        "clock_error_us": max(one.clock_error for one in found.traces),
+        "clock_error_us": found.clock_error,
         "totals": {
             "collectives": totals.collectives,
             "incomplete": totals.incomplete,
             "overlapping": totals.overlapping,
+            "within_clock_errors": totals.within_clock_errors,
             "contradictions": totals.contradictions,
             "waiting_share": totals.waiting_share,
             "by_rank": [
@@ -97,6 +98,6 @@ def _collective_json(one: Collective) -> dict[str, Any]:
         "work_us": one.work,
         "wait_us": one.wait,
         "wait_share": one.wait_share,
-        "last_rank": call.rank,
+        "last_rank": one.late.rank if one.late else None,
         "lateness_us": one.lateness,
     }

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from stretto.support.parts import Number, Part, validate
-from stretto.trace.files import read_folder
+from stretto.trace.files import TraceFolder, read_folder
 from stretto.trace.summary import summarize, summary_json
 
 FORMAT: Literal["stretto-trace"] = "stretto-trace"
@@ -36,6 +36,7 @@ class TraceTotals(Part):
     collectives: Count
     incomplete: Count
     overlapping: Count
+    within_clock_errors: Count
     contradictions: Count
     waiting_share: Time
     by_rank: list[RankTime]
@@ -55,8 +56,9 @@ class SlowCollective(Part):
     total_us: Time
     work_us: Time
     wait_us: Time
-    last_rank: Count
-    lateness_us: Time
+    last_rank: Count | None
+    """None if the last rank is not known."""
+    lateness_us: Time | None
 
 
 class LateRank(Part):
@@ -91,5 +93,10 @@ def is_trace_folder(folder: Path) -> bool:
 
 def summary_of_folder(folder: Path) -> TraceSummary:
     """Returns the summary of the traces in a folder. The folder is not changed."""
-    text = summary_json(summarize(read_folder(folder), _TOP), folder / "trace.json", 0)
-    return validate(TraceSummary, json.loads(text), folder)
+    return summary_of_traces(read_folder(folder))
+
+
+def summary_of_traces(found: TraceFolder) -> TraceSummary:
+    """Returns the summary of traces that were read."""
+    text = summary_json(summarize(found, _TOP), found.path / "trace.json", 0)
+    return validate(TraceSummary, json.loads(text), found.path)

@@ -31,7 +31,7 @@ def print_summary(summary: Summary) -> None:
     if summary.late:
         late_table(summary.late, {one.rank: one.node for one in summary.folder.traces}).print()
     print_lines([totals_line(summary.totals)], style="")
-    print_lines(notes(summary.folder, summary.totals, summary.late) if summary.slowest else [])
+    print_lines(notes(summary) if summary.slowest else [])
 
 
 def time_text(microseconds: float) -> str:
@@ -132,7 +132,9 @@ def _ranks_of(one: Collective) -> str | Text:
     return ranks if one.complete else _two_lines(ranks, f"({len(one.calls)})")
 
 
-def _last_text(one: Collective) -> Text:
+def _last_text(one: Collective) -> str | Text:
+    if one.lateness is None:
+        return "several"
     return _two_lines(f"rank {one.last.rank}", f"+{time_text(one.lateness)}")
 
 
@@ -169,36 +171,46 @@ def totals_line(totals: Totals) -> str:
     )
 
 
-def notes(folder: TraceFolder, totals: Totals, late: Sequence[Late]) -> list[str]:
+def notes(summary: Summary) -> list[str]:
     """Returns lines with what a reader must know to understand the tables."""
+    folder, totals = summary.folder, summary.totals
     lines = [
         "wait: from the first arrival to the last; work: from there to the last end",
         "last: the rank that arrived last, and how much later than the median",
     ]
-    if late:
+    if summary.late:
         lines.append(
             "waited for it: waiting time of all other ranks together; alone: the part in which only this "
             "rank was missing"
         )
-    if any(one.rank is None for one in late):
+    if any(one.lateness is None for one in summary.slowest) or any(one.rank is None for one in summary.late):
         lines.append("several: the last ranks arrived too close together to tell which was the last")
-    if len(folder.traces) > 1:
-        error = max(trace.clock_error for trace in folder.traces)
-        lines.append(
-            f"clocks agree to within {time_text(error)}; a rank counts as late only beyond that"
-            if error
-            else "all clocks are assumed to be exact"
-        )
     if totals.incomplete:
         what = format_count(totals.incomplete, "collective")
         lines.append(f"{what} without the traces of all ranks: a rank without a trace may have been the last")
     if totals.overlapping:
         what = format_count(totals.overlapping, "collective")
         lines.append(f"{what} not blocking: the ranks may have computed meanwhile")
-    if totals.contradictions:
-        what = format_count(totals.contradictions, "collective")
+    return lines + clock_notes(folder.clock_error, totals.within_clock_errors, totals.contradictions)
+
+
+def clock_notes(error: float, within: int, contradictions: int) -> list[str]:
+    """Returns lines with what clocks cannot tell; none if all ranks read the same clock.
+
+    `error`: the largest clock error in microseconds; `within` and `contradictions`: see `Totals`.
+    """
+    lines = []
+    if error > 0:
+        text = time_text(error)
+        lines.append(f"hosts' clocks agree to within {text}; a rank counts as late only beyond that")
+    if within:
         lines.append(
-            f"in {what} a rank had its result before another rank began: "
-            "the clock errors are larger than stated, so do not trust the waiting times"
+            f"in {format_count(within, 'collective')} the ranks of all hosts arrived closer together than "
+            "clocks can tell: the times are those of the host that took longest"
+        )
+    if contradictions:
+        lines.append(
+            f"in {format_count(contradictions, 'collective')} a rank had its result before another rank "
+            "began: the clock errors are larger than stated, so do not trust the waiting times"
         )
     return lines

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "engine/messages/channel.hpp"
+#include "interpose/observe/clocks.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "schedule/pipelining.hpp"
@@ -21,12 +21,6 @@
 
 namespace stretto {
 namespace {
-
-std::int64_t nanoseconds_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 enum class EventKind : std::uint8_t { call, segment, round, wait, reduction, copy };
 
@@ -54,13 +48,6 @@ struct CopyInfo {
   std::int64_t began;  // it may have waited for others first
 };
 
-/// A comparison of this rank's clock with that of rank 0, made when this rank's clock said `at`.
-struct ClockReading {
-  std::int64_t at = 0;
-  std::int64_t ahead = 0;  // how far rank 0's clock was ahead
-  std::int64_t error = 0;  // half of the round trip
-};
-
 /// The distance between the rows of overlapping calls in the trace. The flights of a call, and its copies in
 /// each direction, fit in between.
 constexpr int rows_of_a_call = 1000;
@@ -74,6 +61,7 @@ constinit Immortal<std::vector<Event>> events;
 constinit Immortal<std::vector<CallInfo>> calls;
 constinit Immortal<std::vector<CopyInfo>> copies;
 constinit Immortal<std::set<int>> lanes_in_use;
+constinit Immortal<std::vector<int>> clock_of;
 ClockReading first_reading;
 std::int64_t origin = 0;  // rank 0's clock when the trace began
 std::uint64_t job = 0;
@@ -89,35 +77,6 @@ void add(Event event, const CopyInfo& copy) {
   event.number = static_cast<std::uint32_t>(copies().size());
   copies().push_back(copy);
   events().push_back(event);
-}
-
-/// Makes round trips with rank 0. The shortest one is the most precise: rank 0 answers in the middle of
-/// it.
-ClockReading compare_clocks() {
-  constexpr int round_trips = 20;
-  constexpr int tag = 1;  // of channel 0, which no communicator gets
-  MPI_Comm comm = channel_pool().comm();
-  int ranks = 1;
-  mpi.Comm_size(comm, &ranks);
-  ClockReading best{.at = nanoseconds_now(), .ahead = 0, .error = 0};
-  std::int64_t of_rank_0 = 0;
-  for (int rank = 1; rank < ranks; ++rank) {
-    for (int i = 0; i < round_trips; ++i) {
-      if (session.world_rank == 0) {
-        mpi.Recv(&of_rank_0, 1, mpi.int64_t, rank, tag, comm, mpi.status_ignore);
-        of_rank_0 = nanoseconds_now();
-        mpi.Send(&of_rank_0, 1, mpi.int64_t, rank, tag, comm);
-      } else if (session.world_rank == rank) {
-        const std::int64_t asked = nanoseconds_now();
-        mpi.Send(&of_rank_0, 1, mpi.int64_t, 0, tag, comm);
-        mpi.Recv(&of_rank_0, 1, mpi.int64_t, 0, tag, comm, mpi.status_ignore);
-        const std::int64_t answered = nanoseconds_now();
-        const std::int64_t half = (answered - asked) / 2;
-        if (i == 0 || half < best.error) best = {asked + half, of_rank_0 - (asked + half), half};
-      }
-    }
-  }
-  return best;
 }
 
 std::string file_name() {
@@ -171,6 +130,7 @@ class Writer {
         {"rank", session.world_rank},
         {"ranks", session.topology.ranks()},
         {"node", node},
+        {"clock", clock_of()[static_cast<std::size_t>(session.world_rank)]},
         {"clock_error_us", static_cast<double>(std::max(first_reading.error, last_.error)) * 1e-3},
         {"complete", events().size() < most_events}};
     stream_ << "{\"displayTimeUnit\":\"ms\",\n\"otherData\":" << other.dump() << ",\n\"traceEvents\":[\n";
@@ -261,7 +221,8 @@ void begin_trace() {
   std::remove(file_name().c_str());  // left by an earlier job
   if (session.world_rank == 0) job = std::random_device{}();
   mpi.Bcast(&job, 1, mpi.uint64_t, 0, channel_pool().comm());
-  first_reading = compare_clocks();
+  clock_of() = find_clocks();
+  first_reading = compare_clocks(clock_of());
   origin = nanoseconds_now();
   mpi.Bcast(&origin, 1, mpi.int64_t, 0, channel_pool().comm());
 }
@@ -273,7 +234,7 @@ std::string end_trace() {
   }
   // A job without MPI has ended by now, and its ranks cannot ask each other.
   const bool is_alone = !mpi.has_library();
-  const ClockReading last = is_alone ? first_reading : compare_clocks();
+  const ClockReading last = is_alone ? assume_drift(first_reading) : compare_clocks(clock_of());
   const std::string error =
       replace_file(file_name(), [&](std::ostream& stream) { Writer(stream, last).write(); });
   calls().clear();

@@ -491,7 +491,14 @@ def write_traces(folder: Path) -> None:
             }
             for number, (name, begin) in enumerate((("allreduce", 0), ("bcast", 2000)))
         ]  # fmt: skip
-        about = {"stretto": "0.1.0", "rank": rank, "ranks": 2, "node": 0, "clock_error_us": float(rank)}
+        about = {
+            "stretto": "0.1.0",
+            "rank": rank,
+            "ranks": 2,
+            "node": 0,
+            "clock": rank,
+            "clock_error_us": float(rank),
+        }
         text = json.dumps({"displayTimeUnit": "ms", "otherData": about, "traceEvents": events})
         (folder / f"rank-{rank}.json").write_text(text)
 

@@ -116,6 +116,27 @@ def test_a_trace_of_all_forms(mpi: Runner, tmp_path: Path) -> None:
         assert [len(one) for one in rounds] == [SEGMENTS["allreduce"] * 2 * (RANKS - 1)] * len(ring)
 
 
+def test_ranks_of_one_host_have_one_clock(mpi: Runner, tmp_path: Path) -> None:
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    traces = read_folder(tmp_path).traces
+    assert [(trace.clock, trace.clock_error) for trace in traces] == [(0, 0.0)] * RANKS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_clock_that_differs_is_compared(mpi: Runner, tmp_path: Path) -> None:
+    """In a time namespace of its own, a rank reads a clock that is ahead by 5000 s."""
+    ahead = '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && exec unshare -T --monotonic 5000 --fork "$0"'
+    program = ["sh", "-c", f'{ahead}; exec "$0"', str(mpi.compiled("traced.c"))]
+    ran = mpi.run(program, ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    traces = read_folder(tmp_path).traces
+    assert [trace.clock for trace in traces] == [0, 1, 0]
+    assert (traces[0].clock_error, traces[2].clock_error) == (0, 0)
+    assert traces[1].clock_error > 0
+    numbers(tmp_path)
+
+
 def numbers(folder: Path) -> dict[str, list[tuple[str, int, str]]]:
     """Sequence numbers, collectives and forms of each communicator. Labels differ between jobs only."""
     found = defaultdict(list)

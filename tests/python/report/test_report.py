@@ -227,7 +227,15 @@ def test_a_folder_of_traces_is_summarized(tmp_path: Path) -> None:
         "args": {"spec": "ring", "bytes": 64, "communicator": "1@a.0", "ranks": 1, "sequence": 0,
                  "form": "blocking"},
     }  # fmt: skip
-    about = {"stretto": "0.1.0", "job": "1", "rank": 0, "ranks": 1, "node": 0, "clock_error_us": 0}
+    about = {
+        "stretto": "0.1.0",
+        "job": "1",
+        "rank": 0,
+        "ranks": 1,
+        "node": 0,
+        "clock": 0,
+        "clock_error_us": 0,
+    }
     content = json.dumps({"otherData": about, "traceEvents": [call]})
     (folder / "rank-0.json").write_text(content, encoding="utf-8")
     found = read_inputs([folder])

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from stretto.trace.files import RankTrace, TraceFolder
 from stretto.trace.horovod_timeline import read_timeline, steps_of
 from stretto.trace.profile_file import Profile, load_profile
 from stretto.trace.profile_summary import make_profile
+from stretto.trace.profile_table import print_profile
 
 if TYPE_CHECKING:
     from tests.python.conftest import Runner
@@ -123,12 +125,12 @@ def test_other_files_are_no_timelines(tmp_path: Path, text: str) -> None:
 
 
 def call(rank: int, sequence: int, begin: float, end: float, size: int, name: str = "allreduce") -> Call:
-    return Call(rank, 0.0, begin, end, name, "ring", "blocking", size, "2@0.0", 2, sequence)
+    return Call(rank, 0, 0.0, begin, end, name, "ring", "blocking", size, "2@0.0", 2, sequence)
 
 
 def folder(*calls: Call) -> TraceFolder:
     traces = [
-        RankTrace(Path(), rank, 2, rank, 0.0, {}, [one for one in calls if one.rank == rank], [], [])
+        RankTrace(Path(), rank, 2, rank, 0, 0.0, {}, [one for one in calls if one.rank == rank], [], [])
         for rank in (0, 1)
     ]
     return TraceFolder(Path(), 2, traces, [], [])
@@ -158,6 +160,22 @@ def test_a_profile_by_hand() -> None:
     assert profile.waiting == pytest.approx(10e-6)
     assert profile.nodes == 2
     assert profile.training is None
+
+
+def test_what_clocks_of_hosts_cannot_tell_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    found = folder(call(0, 0, 0, 32, 4096), call(1, 0, 44_000, 44_030, 4096))
+    there = found.traces[1]
+    late = replace(there.calls[0], clock=1, clock_error=72_000.0)
+    found.traces[1] = replace(there, clock=1, clock_error=72_000.0, calls=[late])
+    profile = make_profile(found, None)
+    (row,) = profile.collectives
+    assert row.seconds.median == pytest.approx(32e-6)
+    assert row.arrival.median == 0
+    assert (profile.waiting, profile.within_clock_errors) == (0, 1)
+    print_profile(profile)
+    printed = capsys.readouterr().out
+    assert "hosts' clocks agree to within 72.0 ms; a rank counts as late only beyond that" in printed
+    assert "in 1 collective the ranks of all hosts arrived closer together than clocks can tell" in printed
 
 
 def run_profile(

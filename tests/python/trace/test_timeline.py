@@ -75,7 +75,15 @@ WITHOUT_COPIES = [
 
 
 def write(folder: Path, events: list[Event]) -> Path:
-    about = {"stretto": "0.1.0", "job": "1", "rank": 0, "ranks": 1, "node": 0, "clock_error_us": 0}
+    about = {
+        "stretto": "0.1.0",
+        "job": "1",
+        "rank": 0,
+        "ranks": 1,
+        "node": 0,
+        "clock": 0,
+        "clock_error_us": 0,
+    }
     content = {"otherData": about, "traceEvents": events}
     (folder / "rank-0.json").write_text(json.dumps(content), encoding="utf-8")
     return folder
