@@ -64,6 +64,10 @@ class Job:
     command: str
     """The command line of the lowest rank here."""
     here: list[RankActivity]
+    number: int = 0
+    """A number that no other job on this node has."""
+    user: str = ""
+    """The user whose job it is; empty for the user who asks."""
 
     @property
     def awaited(self) -> RankActivity | None:
@@ -82,7 +86,10 @@ Samples = Mapping[Path, tuple[Rank, Sample]]
 
 
 def jobs_between(before: Samples, after: Samples) -> list[Job]:
-    """Returns the activity of the ranks that are in both samples, by job. The oldest job comes first."""
+    """Returns the activity of the ranks that are in both samples, by job.
+
+    The user's own jobs come first, and then those of others, of each the latest first.
+    """
     ranks: dict[int, list[tuple[Rank, Sample, RankActivity]]] = {}
     for file, (rank, sample) in after.items():
         if file in before and before[file][1].page.began == sample.page.began:
@@ -94,8 +101,19 @@ def jobs_between(before: Samples, after: Samples) -> list[Job]:
         rank, sample, _ = members[0]
         page = sample.page
         activities = [one for _, _, one in members]
-        jobs.append(Job(page.ranks, page.nodes, page.library, page.began, rank.command, activities))
-    return sorted(jobs, key=lambda one: one.began)
+        jobs.append(
+            Job(
+                page.ranks,
+                page.nodes,
+                page.library,
+                page.began,
+                rank.command,
+                activities,
+                page.job,
+                rank.user,
+            )
+        )
+    return sorted(jobs, key=lambda one: (one.user != "", -one.began))
 
 
 def activity_between(pid: int, before: Sample, after: Sample) -> RankActivity:

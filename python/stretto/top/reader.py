@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import pwd
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Rank:
         self.pid = pid
         self.file = file
         self.command = command_of(pid, file.parents[2])
+        self.user = user_of(file.parents[1])
+        """The user who runs it; empty for the one who runs this process."""
         number = os.open(file, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             self._memory = mmap.mmap(number, 0)
@@ -113,6 +116,17 @@ def command_of(pid: int, proc: Path = PROC) -> str:
     except OSError:
         return ""
     return " ".join(word.decode("utf-8", "replace") for word in words if word)
+
+
+def user_of(process: Path) -> str:
+    """Returns the name of the user of a process, by its folder in /proc; empty for the user of this one."""
+    owner = process.stat().st_uid
+    if owner == os.getuid():
+        return ""
+    try:
+        return pwd.getpwuid(owner).pw_name
+    except KeyError:
+        return f"user {owner}"
 
 
 def ancestors_of(pid: int, proc: Path = PROC) -> Iterator[int]:

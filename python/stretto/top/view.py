@@ -26,6 +26,7 @@ from stretto.support.units import (
 )
 from stretto.top.activity import Job, RankActivity, busiest, jobs_between
 from stretto.top.reader import Reader
+from stretto.top.screen import QUIT, Screen, keys
 
 _UNKNOWN = "?"
 _LONGEST_COMMAND = 80
@@ -51,21 +52,35 @@ def watch(reader: Reader, seconds: float) -> None:
     if not before:
         raise reader.why_nothing()
     console = standard_output()
-    with contextlib.suppress(KeyboardInterrupt):
+    screen = Screen()
+    jobs: list[Job] = []
+    with contextlib.suppress(KeyboardInterrupt), keys() as next_key:
         with Live(console=console, screen=True, auto_refresh=False) as live:
             while before:
-                time.sleep(seconds)
+                until = time.monotonic() + seconds
+                while (left := until - time.monotonic()) > 0:
+                    key = next_key(left)
+                    if key == QUIT:
+                        return
+                    if key and jobs:
+                        screen.press(key, jobs, console.size.height)
+                        live.update(_picture(jobs, screen), refresh=True)
                 after = reader.sample(seconds)
-                live.update(_picture(jobs_between(before, after)), refresh=True)
+                jobs = jobs_between(before, after)
+                live.update(_picture(jobs, screen), refresh=True)
                 before = after
         print_lines(["no job is left"], "", console)
 
 
-def _picture(jobs: Sequence[Job]) -> Text:
+def _picture(jobs: Sequence[Job], screen: Screen) -> Text:
     console = standard_output()  # the size of the terminal may have changed
+    width, height = console.size
     with console.capture() as captured:
-        show_jobs(jobs, console)
-    return Text.from_ansi(captured.get())
+        show_jobs(screen.chosen(jobs), console)
+    lines = Text.from_ansi(captured.get().rstrip("\n")).wrap(console, width)
+    shown = screen.visible(list(lines), jobs, height)
+    shown[-1].truncate(width, overflow="ellipsis")
+    return Text("\n").join(shown)
 
 
 def show_jobs(jobs: Sequence[Job], console: Console | None = None) -> None:
@@ -83,7 +98,9 @@ def _heading(job: Job) -> str:
     if len(command) > _LONGEST_COMMAND:
         command = command[: _LONGEST_COMMAND - 1] + "…"
     here = "" if len(job.here) == job.ranks else f", {len(job.here)} of them here"
-    return f"{command}: {format_place(job.ranks, job.nodes)}{here}, for {_clock(time.time() - job.began)}"
+    whose = f", of {job.user}" if job.user else ""
+    place = format_place(job.ranks, job.nodes)
+    return f"{command}: {place}{here}{whose}, for {_clock(time.time() - job.began)}"
 
 
 def _clock(seconds: float) -> str:
@@ -96,9 +113,9 @@ def _table(job: Job) -> ResultTable[RankActivity]:
     awaited = job.awaited
     columns: list[Column[RankActivity]] = [
         Column("rank", lambda one: str(one.rank), is_key=True),
-        Column("process", lambda one: str(one.pid)),
-        Column("calls/s", lambda one: _number(one.rates.calls)),
-        Column("MB/s", lambda one: format_bandwidth(one.rates.bytes)),
+        Column("process", lambda one: str(one.pid), detail=3),
+        Column("calls/s", lambda one: _number(one.rates.calls), detail=1),
+        Column("MB/s", lambda one: format_bandwidth(one.rates.bytes), detail=2),
         Column("inside", lambda one: _part(one.rates.inside), is_key=True),
         Column("mostly in", busiest, left=True, is_key=True),
         Column("now in", _now_text, left=True, is_key=True),
