@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,8 @@ from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.spec.native import NATIVE, library_name
 from stretto.support.errors import StrettoError
+
+_USUAL_SIZES = "1KiB..16MiB:4"
 
 
 class InPlace(StrEnum):
@@ -53,6 +56,24 @@ def check_picture(collective: Collective, file: Path | None) -> None:
     """Raise StrettoError if the collective has no message size to draw over."""
     if file and not collective.has_message:
         raise StrettoError(f"--png {file}: {collective.function} has no message size to draw over")
+
+
+def sizes_text(sizes: str | None, least: str | None, most: str | None, factor: int | None) -> str:
+    """The sizes to measure as --sizes has them, if they may also be given as nccl-tests does.
+
+    There K, M and G are powers of 1024. Raises StrettoError if both ways are used, or if the least size is
+    missing.
+    """
+    if least is None and most is None and factor is None:
+        return sizes or _USUAL_SIZES
+    if sizes is not None:
+        raise StrettoError(f"--sizes {sizes}: give either it or -b, -e and -f")
+    if least is None:
+        raise StrettoError("-e and -f need -b, the least size")
+    begin, end = (
+        re.sub("(?<=[0-9])([KMG])$", r"\1iB", one, flags=re.IGNORECASE) for one in (least, most or least)
+    )
+    return f"{begin}..{end}:{factor or 2}"
 
 
 def parse_specs(text: str, collective: Collective) -> list[str]:

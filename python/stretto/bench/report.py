@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from stretto.bench.files import Outcome, Outputs, run_text
-from stretto.bench.table import notes, results_table
+from stretto.bench.table import average_lines, notes, results_table
 from stretto.results.runs import summarize
 from stretto.support.console import announce, print_lines, print_result
 from stretto.support.errors import WrongResultError
@@ -22,6 +22,7 @@ def report(outcome: Outcome, *, emulated: bool, outputs: Outputs, as_json: bool)
     def show() -> None:
         results_table(rows).print()
         print_lines(notes(run, outcome.bound, emulated))
+        print_lines(average_lines(rows), style="")
         print_lines((f"! {remark}" for remark in outcome.remarks()), style="yellow")
 
     text = run_text(outcome, rows)

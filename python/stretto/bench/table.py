@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from stretto.results.runs import BLOCKING, Overlap, Row, Run
 from stretto.spec.collectives import LinkBound
@@ -42,14 +44,13 @@ def _is_compared(row: Row) -> bool:
     return row.speedup is not None and row.native is not row.series
 
 
-def _case_columns() -> list[Column[Row]]:
+def _case_columns(*, is_place_shown: bool) -> list[Column[Row]]:
+    def place(row: Row) -> str:
+        return ("yes" if row.series.in_place else "no") if is_place_shown and row.series.bytes else ""
+
     return [
         Column("size", lambda row: format_bytes(row.series.bytes) if row.series.bytes else "", is_key=True),
-        Column(
-            "in place",
-            lambda row: ("yes" if row.series.in_place else "no") * bool(row.series.bytes),
-            left=True,
-        ),
+        Column("in place", place, left=True),
         Column("spec", lambda row: row.series.label, left=True, is_key=True),
         Column("chosen", _chosen, left=True),
     ]
@@ -84,7 +85,7 @@ def _speed_columns(rows: Sequence[Row]) -> list[Column[Row]]:
         Column("max", lambda row: _time(row.extremes.max), detail=6),
         _BANDWIDTH,
         Column("bus MB/s", lambda row: _megabytes(row.bus_bandwidth), detail=4),
-        Column("speedup (95 %)", lambda row: row.speedup.text() if _is_compared(row) else ""),
+        Column(_SPEEDUP, lambda row: row.speedup.text() if _is_compared(row) else ""),
         _OF_BOUND,
         Column("wrong", lambda row: str(row.series.wrong), detail=2),
     ]
@@ -103,13 +104,46 @@ _OF_BOUND = Column[Row](
 
 
 def results_table(rows: Sequence[Row]) -> ResultTable[Row]:
-    """The table, with a line for each size, place, spec and form."""
+    """The table, with a line for each size, spec and form. Calls out of place and in place share a line.
+
+    If overlap was measured, or not all cases both out of place and in place, each place has a line.
+    """
     overlaps = any(row.overlap for row in rows)
+    columns = _overlap_columns() if overlaps else _speed_columns(rows)
+    in_place = {_case(row): row for row in rows if row.series.in_place}
+    shown = [row for row in rows if not row.series.in_place]
+    if overlaps or not in_place or [_case(row) for row in shown] != list(in_place):
+        in_place, shown = {}, list(rows)
+    else:
+        columns += [_beside(one, in_place) for one in columns if one.title in _BESIDE]
+
+    def is_correct(row: Row) -> bool:
+        return row.series.correct and in_place.get(_case(row), row).series.correct
+
     return ResultTable(
-        [*_case_columns(), *(_overlap_columns() if overlaps else _speed_columns(rows))],
-        rows,
+        [*_case_columns(is_place_shown=not in_place), *columns],
+        shown,
         section=lambda row: (row.series.bytes, row.series.in_place),
-        style=lambda row: "" if row.series.correct else "bold red",
+        style=lambda row: "" if is_correct(row) else "bold red",
+    )
+
+
+_SPEEDUP = "speedup (95 %)"
+_BESIDE = ("time", "MB/s", "bus MB/s", "speedup", _SPEEDUP, "wrong")
+"""The columns that calls in place have beside those out of place."""
+
+
+def _case(row: Row) -> tuple[int, str]:
+    """What calls out of place and in place have in common."""
+    return row.series.bytes, row.series.label
+
+
+def _beside(column: Column[Row], in_place: Mapping[tuple[int, str], Row]) -> Column[Row]:
+    """The column for the calls in place."""
+    detail = column.detail if column.title == "time" else max(column.detail, 1)
+    cell = column.cell
+    return replace(
+        column, title=f"in place: {column.title}", cell=lambda row: cell(in_place[_case(row)]), detail=detail
     )
 
 
@@ -170,6 +204,19 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     if not emulated and run.nodes == 1 and run.ranks > cores:
         lines.append(f"{run.ranks} ranks share {cores} cores: how they wait for each other affects all times")
     return lines
+
+
+def average_lines(rows: Sequence[Row]) -> list[str]:
+    """A line with the average bus bandwidth over all sizes, as nccl-tests has it; none if it is not known."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row.bus_bandwidth is not None and row.overlap is None:
+            place = " in place" if row.series.in_place else ""
+            found.setdefault(f"{row.series.label}{place}", []).append(row.bus_bandwidth)
+    if not found:
+        return []
+    averages = ", ".join(f"{name} {format_bandwidth(fmean(its))}" for name, its in found.items())
+    return [f"average bus MB/s: {averages}"]
 
 
 def _bound_lines(run: Run, bound: LinkBound | None) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 
 from stretto.bench.comparison import compare
 from stretto.bench.files import Outputs
-from stretto.bench.options import ElementType, InPlace, check_picture, find_collective
+from stretto.bench.options import ElementType, InPlace, check_picture, find_collective, sizes_text
 from stretto.bench.request import Request
 from stretto.bench.targets import Place
 from stretto.cli.completion import complete_collective, complete_specs
@@ -66,17 +66,40 @@ def bench(
         typer.Option(metavar="TIME", help="With --overlap, the time between calls of MPI_Test: 1ms"),
     ] = None,
     sizes: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Message sizes: 64KiB,1MB, or powers of two 1KiB..64MiB, or powers of four 1KiB..1GiB:4. "
             "The size is a rank's input in reduce_scatter and alltoall, a rank's output in allgather, "
-            "and the root's buffer in gather and scatter. A barrier has no size."
+            "and the root's buffer in gather and scatter. A barrier has no size. Default: 1KiB..16MiB:4.",
+            show_default=False,
         ),
-    ] = "1KiB..16MiB:4",
+    ] = None,
+    min_bytes: Annotated[
+        str | None,
+        typer.Option(
+            "--min-bytes",
+            "-b",
+            metavar="SIZE",
+            help="As in nccl-tests, in place of --sizes: the least size, such as 8 or 64K (64 KiB).",
+        ),
+    ] = None,
+    max_bytes: Annotated[
+        str | None,
+        typer.Option(
+            "--max-bytes", "-e", metavar="SIZE", help="The largest size: 128M. Default: that of -b."
+        ),
+    ] = None,
+    step_factor: Annotated[
+        int | None,
+        typer.Option("--step-factor", "-f", min=2, help="The factor between two sizes. Default: 2."),
+    ] = None,
     skew: Skew = None,
     root: Root = 0,
     in_place: Annotated[
-        InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE. bcast and barrier have none.")
+        InPlace,
+        typer.Option(
+            help="Measure calls with MPI_IN_PLACE; both: beside those without. bcast and barrier have none."
+        ),
     ] = InPlace.NO,
     element: Element = ElementType.FLOAT,
     mpi_name: MpiName = None,
@@ -121,7 +144,7 @@ def bench(
     request = Request(
         collective,
         specs,
-        parse_sizes(sizes),
+        parse_sizes(sizes_text(sizes, min_bytes, max_bytes, step_factor)),
         forms,
         overlap,
         parse_seconds(test_every) if test_every else None,

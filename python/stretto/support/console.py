@@ -78,7 +78,8 @@ class Bar(Progress):
         """The progress in words: `training: 34 %`."""
         parts = []
         for task in self.tasks:
-            far = f": {100 * task.completed / task.total:.0f} %" if task.total else ""
+            # Rounded down: only what is done is at 100 %.
+            far = f": {int(100 * task.completed / task.total)} %" if task.total else ""
             parts.append(f"{task.description}{far}")
         return "; ".join(parts)
 

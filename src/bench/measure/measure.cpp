@@ -63,6 +63,12 @@ double timed(const Work& work) {
   return seconds_now() - begin;
 }
 
+/// Returns the part that is done of what needs both so many repetitions and so many seconds; at most 1.
+double part_done(std::size_t done, std::size_t repetitions, double elapsed, double seconds) {
+  const double by_count = static_cast<double>(done) / static_cast<double>(repetitions);
+  return std::min({1.0, by_count, elapsed / std::max(seconds, 1e-9)});
+}
+
 /// Returns the name of what is warmed up, besides its form and case.
 std::string warm_key(const Options& options, const Result& result) {
   const std::string collective(name_of(options.collective));
@@ -330,18 +336,18 @@ std::vector<Result> Measurement::run(const Case& one, double most_seconds, const
   std::iota(order.begin(), order.end(), std::size_t{0});
   const double begin = seconds_now();
   const std::size_t enough = options_.repetitions;
+  const std::size_t least = std::min(enough, Measurement::least_repetitions);
   for (std::size_t done = 0; done < most_repetitions;) {
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::size_t index : order) trial.sample(subjects[index]);
     ++done;
     const double elapsed = largest<1>({seconds_now() - begin})[0];
     if (rank_ == 0) {
-      const double by_count = static_cast<double>(done) / static_cast<double>(enough);
-      const double by_time = elapsed / std::max(options_.min_seconds, 1e-9);
-      progress(std::min(1.0, std::max(std::min(by_count, by_time), elapsed / std::max(most_seconds, 1e-9))));
+      progress(std::max(part_done(done, enough, elapsed, options_.min_seconds),
+                        part_done(done, least, elapsed, most_seconds)));
     }
     if (done >= enough && elapsed >= options_.min_seconds) break;
-    if (done >= std::min(enough, Measurement::least_repetitions) && elapsed >= most_seconds) break;
+    if (done >= least && elapsed >= most_seconds) break;
   }
   std::vector<Result> results(subjects.size());
   std::transform(subjects.begin(), subjects.end(), results.begin(),

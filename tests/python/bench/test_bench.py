@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.bench import targets as bench_targets
-from stretto.bench.table import notes, results_table
+from stretto.bench.table import average_lines, notes, results_table
 from stretto.cli import bench
 from stretto.lab import jobs as lab_jobs
 from stretto.lab.links import Links
@@ -225,6 +225,33 @@ def test_the_table() -> None:
     assert chosen == "16 MiB yes auto ring:segments=16 1.25 s 1.25 1.25 s 1.25 s 13.4 23.5 98.2 % 0"
 
 
+def test_calls_in_place_stand_beside_those_out_of_place() -> None:
+    native = [result("native", [2.5] * 6), result("native", [5.0] * 6, in_place=True)]
+    ring = [result("ring", [1.25] * 6), result("ring", [1.0] * 6, in_place=True, correct=False, wrong=2)]
+    run = read_events(lines_of(START, native[0], ring[0], native[1], ring[1], END), ignore)
+    rows = summarize(run, None)
+    header, _, first, second = text_of(run, None)
+    assert header == (
+        "size spec time 95 % min max MB/s bus MB/s speedup (95 %) wrong in place: time in place: MB/s "
+        "in place: bus MB/s in place: speedup (95 %) in place: wrong"
+    )
+    assert first == "16 MiB native 2.50 s 2.50 2.50 s 2.50 s 6.71 11.7 0 5.00 s 3.36 5.87 0"
+    assert second == "16 MiB ring 1.25 s 1.25 1.25 s 1.25 s 13.4 23.5 2.00 0 1.00 s 16.8 29.4 5.00 2"
+    assert average_lines(rows) == [
+        "average bus MB/s: native 11.7, ring 23.5, native in place 5.87, ring in place 29.4"
+    ]
+
+
+def test_the_average_bus_bandwidth_is_over_all_sizes() -> None:
+    sizes = [result("ring", [1.0] * 6, bytes=size) for size in (8 << 20, 24 << 20)]
+    run = read_events(lines_of(START, *sizes, END), ignore)
+    assert average_lines(summarize(run, None)) == ["average bus MB/s: ring 29.4"]
+    barrier = read_events(
+        lines_of(START | {"collective": "barrier"}, result("ring", [1.0], bytes=0), END), ignore
+    )
+    assert average_lines(summarize(barrier, None)) == []
+
+
 def test_the_columns_that_matter_fit_eighty_characters() -> None:
     chosen = "smp_reordered:segment_bytes=128KiB"
     auto = [
@@ -427,6 +454,35 @@ def test_specs_of_the_collective_that_is_asked_for(program: MeasuringProgram) ->
     arguments = program.arguments
     assert "--collective reduce --specs native,auto,knomial:radix=4 " in arguments
     assert "--root 3 " in arguments
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        (["-b", "8", "-e", "128", "-f", "4"], "8,32,128"),
+        (["-b", "64K", "-e", "256k"], "65536,131072,262144"),
+        (["--min-bytes", "1M"], str(1 << 20)),
+        (["-b", "1KB", "-e", "2KB"], "1000,2000"),
+        ([], "1024,4096,16384,65536,262144,1048576,4194304,16777216"),
+    ],
+)
+def test_sizes_as_nccl_tests_takes_them(program: MeasuringProgram, options: list[str], sizes: str) -> None:
+    program.let_print(START, NATIVE, END)
+    invoke("--specs", "native", *options, *OWN)
+    assert f"--sizes {sizes} " in program.arguments
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sizes", "8", "-b", "8"], "--sizes 8: give either it or -b, -e and -f"),
+        (["-e", "8"], "-e and -f need -b, the least size"),
+        (["-b", "8", "-e", "4"], "expected A..B"),
+    ],
+)
+def test_sizes_that_do_not_fit_together(options: list[str], message: str) -> None:
+    with pytest.raises(StrettoError, match=message):
+        invoke("--specs", "native", *options, *OWN)
 
 
 def test_commas_in_parentheses_are_of_a_spec(program: MeasuringProgram) -> None:
@@ -662,6 +718,15 @@ def test_auto_takes_the_librarys_algorithm_that_the_table_names(
         (65536, "native", "native"),
         (65536, "auto", "native"),  # as it would in a program
     ]
+
+
+def test_all_is_done_only_after_the_last_repetition() -> None:
+    steps: list[tuple[float, float]] = []
+    options = ["--specs", "native", "--sizes", "8", "--repetitions", "20", "--max-seconds", "0.000001"]
+    target = bench_targets.local_target("openmpi", 2)
+    run = bench_targets.measure(target, options, lambda *step: steps.append(step))
+    assert len(run.series[0].seconds) == 5  # as many as there are whatever they take
+    assert [step for step in steps if step[0] == step[1]] == [(1, 1)]
 
 
 def test_the_measuring_program_keeps_to_a_budget() -> None:

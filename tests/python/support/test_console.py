@@ -33,6 +33,8 @@ def test_where_no_terminal_is_a_line_says_how_far_it_is(
         wait_until_said(r"stretto: measuring, 0:\d\d so far")
         bar.update(task, completed=3, total=12, description="measuring 1 KiB")
         wait_until_said(r"stretto: measuring 1 KiB: 25 %, 0:\d\d so far")
+        bar.update(task, completed=11.99)
+        wait_until_said(r"stretto: measuring 1 KiB: 99 %, 0:\d\d so far")
     assert capsys.readouterr().out == ""
     at_the_end = said.getvalue()
     time.sleep(0.05)
