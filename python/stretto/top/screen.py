@@ -71,7 +71,8 @@ def keys() -> Iterator[Callable[[float], str]]:
         tty.setcbreak(descriptor)
         yield lambda seconds: _key(descriptor, seconds)
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        with contextlib.suppress(termios.error):  # the terminal may be gone
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 def _sleep(seconds: float) -> str:
@@ -82,6 +83,9 @@ def _sleep(seconds: float) -> str:
 def _key(descriptor: int, seconds: float) -> str:
     if not select.select([descriptor], [], [], seconds)[0]:
         return ""
-    read = os.read(descriptor, 64)
+    try:
+        read = os.read(descriptor, 64)
+    except OSError:
+        read = b""
     # Nothing can be read from a terminal that is gone.
     return _ESCAPES.get(read) or read[:1].decode("ascii", "replace") or QUIT

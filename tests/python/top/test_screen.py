@@ -105,3 +105,4 @@ def test_keys_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert next_key(60) == name
             assert next_key(0.01) == ""
             os.close(ours)
+            assert next_key(60) == QUIT
