@@ -24,7 +24,7 @@ constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 bool counts_elsewhere(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
       {"STRETTO_CACHE", "STRETTO_INTERFACE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES", "STRETTO_NETWORK",
-       "STRETTO_REPLACE", "STRETTO_STORE"});
+       "STRETTO_QUIET", "STRETTO_REPLACE", "STRETTO_STORE"});
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -57,13 +57,14 @@ Summary parse_summary(std::string_view name, std::string_view value, Settings& s
   return Summary::none;
 }
 
-/// Returns the seconds; 0 if the text is empty, 0, or cannot be read.
+/// Returns the seconds; 0 if the text is empty, 0, or cannot be read. A number without a unit is in seconds.
 double parse_duration(std::string_view name, std::string_view value, Settings& settings) {
   struct Unit {
     std::string_view name;
     double seconds;
   };
-  constexpr std::array<Unit, 4> units{{{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}}};
+  constexpr auto units = std::to_array<Unit>(
+      {{"", 1}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}});
   if (value.empty() || value == "0") return 0;
   double number = 0;
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);

@@ -29,9 +29,9 @@ inline std::size_t edit_distance(std::string_view wrong, std::string_view right)
   return above.back();
 }
 
-/// Returns the end of a message about a name that is not known: `; did you mean NAME?` if exactly one known
+/// Returns the end of a message about a name that is not known: ` (did you mean NAME?)` if exactly one known
 /// name is near (at most a quarter of the letters differ, or it begins so), else `; there are` and all known
-/// names.
+/// names. More may follow it: `; it is ignored`.
 template <typename Names>
 std::string known_names_text(std::string_view wrong, const Names& known) {
   constexpr std::size_t least_prefix = 3;
@@ -48,7 +48,7 @@ std::string known_names_text(std::string_view wrong, const Names& known) {
     all += (all.empty() ? "" : ", ") + std::string(name);
   }
   const std::vector<std::string_view>& near = begin_so.size() == 1 ? begin_so : nearest;
-  return near.size() == 1 ? "; did you mean " + std::string(near.front()) + "?" : "; there are " + all;
+  return near.size() == 1 ? " (did you mean " + std::string(near.front()) + "?)" : "; there are " + all;
 }
 
 }  // namespace stretto

@@ -33,7 +33,7 @@ def line_of(ranks: int, program: str, *arguments: str, options: Sequence[str] = 
 @pytest.fixture
 def quiet(cache: dict[str, str]) -> dict[str, str]:
     """The settings of ranks."""
-    return {**cache, "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
+    return {**cache, "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1", "STRETTO_QUIET": "1"}
 
 
 def lines_of_right(output: str) -> int:
@@ -191,6 +191,18 @@ print("right")
         timeout=SECONDS,
     )
     assert (ended.stdout, ended.stderr) == ("right\n", "")
+
+
+@pytest.mark.parametrize("is_quiet", [False, True])
+def test_one_line_at_the_start_says_who_carries_the_job(
+    run_program: Run, quiet: dict[str, str], is_quiet: bool
+) -> None:
+    settings = {**quiet, "STRETTO_QUIET": "1" if is_quiet else "0"}
+    output = run_program(replacing(line_of(2, "torch_in_place_of_gloo.py")), settings, SECONDS)
+    said = (
+        "stretto: Stretto carries this job's calls of torch.distributed: 2 ranks, by connections of its own"
+    )
+    assert output.count(said) == (0 if is_quiet else 1), output
 
 
 def test_behind_a_launcher_too(run_program: Run, quiet: dict[str, str]) -> None:

@@ -135,7 +135,7 @@ std::string names_of(Collective collective) {
 TEST(Spec, SaysWhatIsWrongAndWhatWouldBeRight) {
   const std::string names = names_of(Collective::allreduce);
   const std::vector<std::pair<std::string, std::string>> expected{
-      {"rnig", "there is no allreduce algorithm \"rnig\"; did you mean ring?"},
+      {"rnig", "there is no allreduce algorithm \"rnig\" (did you mean ring?)"},
       {"tree", "there is no allreduce algorithm \"tree\"; there are native, " + names},
       {"ring:segments=x", "segments must be a whole number from 1 to 32768, not \"x\""},
       {"native:segments=4:window=2", "native takes no window: all of its segments run at once"},

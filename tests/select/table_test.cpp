@@ -136,7 +136,7 @@ TEST(Table, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
   EXPECT_EQ(error_with("/shapes/1/modelled", 1), "shapes[1].modelled: expected true or false, not 1");
   EXPECT_EQ(error_without("/shapes/1/ppn"), R"(shapes[1]: there is no "ppn")");
   EXPECT_EQ(error_with("/shapes/1/alreduce", json::array()),
-            "shapes[1].alreduce: there is no such key; did you mean allreduce?");
+            "shapes[1].alreduce: there is no such key (did you mean allreduce?)");
   EXPECT_EQ(error_with("/shapes/1", whole_table()["shapes"][0]),
             "shapes[1]: has the same nodes and ppn as shapes[0]");
 }
@@ -170,7 +170,7 @@ TEST(Table, SaysWhatIsWrongWithARow) {
   EXPECT_EQ(error_with(list + "/2/gain", 0), "shapes[0].allreduce[2].gain: expected a number above 0, not 0");
   EXPECT_EQ(error_without(list + "/2/spec"), R"(shapes[0].allreduce[2]: there is no "spec")");
   EXPECT_EQ(error_with(list + "/2/speck", 1),
-            "shapes[0].allreduce[2].speck: there is no such key; did you mean spec?");
+            "shapes[0].allreduce[2].speck: there is no such key (did you mean spec?)");
   EXPECT_EQ(error_with(list + "/2/seconds", 1),
             "shapes[0].allreduce[2].seconds: there is no such key; there are from, to, spec, library, gain");
 }

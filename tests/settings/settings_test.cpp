@@ -47,8 +47,19 @@ TEST(Settings, ComplainsOfWhatItDoesNotKnow) {
   const Settings settings = parse_settings("STRETTO_ALREDUCE=ring\nSTRETTO_STRICT=yes\nSTRETTO_LIB_DIR=/x\n");
   ASSERT_EQ(settings.complaints.size(), 2U);
   EXPECT_EQ(settings.complaints[0].variable, "STRETTO_ALREDUCE");
+  EXPECT_EQ(settings.complaints[0].error, "there is no such setting (did you mean STRETTO_ALLREDUCE?)");
   EXPECT_EQ(settings.complaints[1].variable + ": " + settings.complaints[1].error,
             "STRETTO_STRICT: must be 0 or 1, not \"yes\"");
+}
+
+TEST(Settings, ATimeWithoutAUnitIsInSeconds) {
+  EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=30\n").watchdog_seconds, 30);
+  EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=0.5min\n").watchdog_seconds, 30);
+  EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=500ms\n").watchdog_seconds, 0.5);
+  const Settings wrong = parse_settings("STRETTO_WATCHDOG=30x\n");
+  EXPECT_EQ(wrong.watchdog_seconds, 0);
+  ASSERT_EQ(wrong.complaints.size(), 1U);
+  EXPECT_EQ(wrong.complaints[0].error, "must be a time such as 30s, 500ms or 5min, not \"30x\"");
 }
 
 TEST(Settings, EveryCollectiveHasItsVariable) {

@@ -21,9 +21,9 @@ TEST(KnownNames, TheDistanceCountsLetters) {
 }
 
 TEST(KnownNames, TheNearestIsNamed) {
-  EXPECT_EQ(known_names_text("rnig", names), "; did you mean ring?");
-  EXPECT_EQ(known_names_text("raben", names), "; did you mean rabenseifner?");
-  EXPECT_EQ(known_names_text("recursive_doublin", names), "; did you mean recursive_doubling?");
+  EXPECT_EQ(known_names_text("rnig", names), " (did you mean ring?)");
+  EXPECT_EQ(known_names_text("raben", names), " (did you mean rabenseifner?)");
+  EXPECT_EQ(known_names_text("recursive_doublin", names), " (did you mean recursive_doubling?)");
 }
 
 TEST(KnownNames, AllAreNamedIfNoneOrSeveralAreNear) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -82,6 +83,11 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 def beside(file: Path) -> Path:
     """A name beside the file that nobody can foresee, for the content that is to replace the file."""
     return file.with_name(f".{file.name}.{os.urandom(8).hex()}")
+
+
+def leftovers(file: Path) -> list[Path]:
+    """The files that `beside(file)` named, left by processes that were killed, or still being written."""
+    return sorted(file.parent.glob(f".{glob.escape(file.name)}.*"))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from stretto.support import paths
 from stretto.support.errors import StrettoError
-from stretto.support.files import beside, cache_folder, locked
+from stretto.support.files import beside, cache_folder, leftovers, locked
 from stretto.support.heartbeat import lines_now_and_then
 from stretto.torch import command
 from stretto.torch.prebuilt import prebuilt_name
@@ -39,8 +39,10 @@ def built_extension(reason: str = "") -> Path:
     folder = module.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / f"{module.name}.lock"):
+        with locked(folder / "lock"):  # one for all builds: those that are killed leave none of their own
             if not module.is_file():
+                for unfinished in leftovers(module):
+                    unfinished.unlink()
                 _build([*command.compiler(), *command.options(), *command.places()], module, reason)
     except OSError as error:
         raise StrettoError(

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +13,7 @@ from typing import Any
 
 import torch.distributed
 
+from stretto.launch.environment import read_choice
 from stretto.support.errors import StrettoError
 from stretto.torch.extension import load_extension
 from stretto.torch.mpi_job import Place, begin_mpi, mpi_place
@@ -53,6 +56,13 @@ def _mpi_place() -> Place | None:
     return begin_mpi() if place is None and choose_network(os.environ) is Network.MPI else place
 
 
+@functools.cache  # once a process: a job may end, and a new one begin
+def _announce(ranks: int, how: str) -> None:
+    if read_choice("STRETTO_QUIET", ("0", "1"), os.environ) == "0":
+        line = f"stretto: Stretto carries this job's calls of torch.distributed: {ranks} ranks, by {how}"
+        print(f"{line} (STRETTO_QUIET=1 drops this line)", file=sys.stderr, flush=True)
+
+
 @dataclass(frozen=True)
 class _Group:
     """A group that is to be made. Collective over its ranks."""
@@ -73,6 +83,8 @@ class _Group:
         except StrettoError as error:
             raise StrettoError(f"process group {self.name}: {error}") from None
         if ranks is not None:
+            if ranks[self.rank] == 0:
+                _announce(len(ranks), "the MPI library" if place else "connections of its own")
             return load_extension().make_group(
                 ranks, self.rank, self.timeout, self.name, self.store, self.make_other
             )

@@ -206,10 +206,12 @@ std::string summary_text() {
     return left.second.seconds > right.second.seconds;
   });
   const auto library = parse_library_name(session.library);
-  std::string text = counted(calls, "collective") + where + small + ", " + std::to_string(own_calls) +
-                     " by Stretto and " + std::to_string(calls - own_calls) + " by " +
-                     (library ? library->name : "the MPI library") + "; " + three_digits(seconds) + " s of " +
-                     three_digits(seconds_now() - began) + " s in them: ";
+  const std::string by = mpi.has_library() ? std::to_string(own_calls) + " by Stretto and " +
+                                                 std::to_string(calls - own_calls) + " by " +
+                                                 (library ? library->name : "the MPI library")
+                                           : "all by Stretto";
+  std::string text = counted(calls, "collective") + where + small + ", " + by + "; " + three_digits(seconds) +
+                     " s of " + three_digits(seconds_now() - began) + " s in them: ";
   for (std::size_t i = 0; i < specs.size() && i < most_named; ++i) {
     const Count& count = specs[i].second;
     text += (i == 0 ? "" : ", ") + specs[i].first + " (" + counted(count.calls, "call") + ", " +

@@ -201,7 +201,7 @@ def test_mpi4py_is_on_the_mpi_of_the_launcher(name: str, by: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ("rign", 'there is no allreduce algorithm "rign"; did you mean ring?'),
+        ("rign", 'there is no allreduce algorithm "rign" (did you mean ring?)'),
         ("bcast/ring", 'there is no bcast algorithm "ring"'),
         ("brodcast/chain", "--spec brodcast/chain: there is no such collective; there are allreduce, bcast"),
         ("ring:segments=0", "segments must be a whole number from 1"),
