@@ -45,7 +45,7 @@ constexpr const char* help =
     "  --spec SPEC         The spec of allreduce, such as ring:segments=4, or of another: bcast/chain.\n"
     "  --replace BACKEND   Take the place of this backend of torch.distributed: gloo.\n"
     "  --stats FILE        Write what was called into this JSON file.\n"
-    "  --strict            Fail if a setting cannot be followed.\n"
+    "  --strict            End the job if a spec or a STRETTO_ variable is wrong or does not fit.\n"
     "  --summary           Print one line at the end.\n"
     "  --set NAME=VALUE    Set a variable of Stretto, such as STRETTO_TABLE=table.json.\n"
     "  -h, --help          Print this.\n"

@@ -15,7 +15,7 @@ from stretto.launch.settings.export import export as write_and_print
 def export(
     table: Annotated[Path, typer.Argument(help="A table that stretto tune wrote.")],
     to: Annotated[
-        str, typer.Option(metavar="openmpi|mpich|intelmpi", help="The MPI library: that of the table.")
+        str, typer.Option(metavar="NAME", help="The MPI library of the table: openmpi, mpich or intelmpi.")
     ],
     output: Annotated[
         Path | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.program import Command
+from stretto.cli.program import Command, Group
 from stretto.cli.result_options import AsJson
 from stretto.model.fabric_file import LATEST, find_fabric
 from stretto.model.known_fabrics import (
@@ -25,6 +25,7 @@ from stretto.support.errors import StrettoError
 
 fabric = typer.Typer(
     name="fabric",
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     help="What jobs have found out about networks: list, show or forget it.",

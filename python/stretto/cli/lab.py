@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.completion import complete_mpi
-from stretto.cli.program import Command, ProgramCommand, program_of
+from stretto.cli.program import Command, Group, ProgramCommand, program_of
 from stretto.cli.result_options import AsJson
 from stretto.lab import commands
 from stretto.lab.cluster import DEFAULT_NAME
@@ -18,6 +18,7 @@ from stretto.launch import mpi
 
 lab = typer.Typer(
     name="lab",
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     help="An emulated cluster on this machine (needs root).",
@@ -83,7 +84,7 @@ def run(
         typer.Option(
             "--mpi",
             metavar="NAME",
-            help=f"{', '.join(flavor.value for flavor in mpi.Flavor)}.",
+            help=f"The MPI: {', '.join(flavor.value for flavor in mpi.Flavor)}.",
             autocompletion=complete_mpi,
         ),
     ],

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from stretto.cli.program import Command, OneLineErrors, without_types
+from stretto.cli.program import Command, OneLineErrors
 from stretto.support.errors import StrettoError
 from stretto.support.extras import require
 
@@ -31,7 +31,7 @@ class _Line:
 _USE, _MEASURE, _UNDERSTAND, _RESEARCH = "Use", "Measure", "Understand", "Research"
 
 _COMMANDS = {
-    "run": _Line(_USE, "Run an MPI program with Stretto under it."),
+    "run": _Line(_USE, "Run an MPI or PyTorch program with Stretto under it."),
     "exec": _Line(_USE, "Run one rank of a program with Stretto under it."),
     "doctor": _Line(_USE, "Check the installation: what is there, what is missing, and how to get it."),
     "export": _Line(_USE, "Write settings for the MPI library itself."),
@@ -78,15 +78,6 @@ class Commands(OneLineErrors):
         for name, line in _COMMANDS.items():
             self.add_command(TyperCommand(name, help=line.about, rich_help_panel=line.group))
 
-    def get_params(self, ctx: Any) -> Any:
-        """The options before the command's name."""
-        options = super().get_params(ctx)
-        # Typer's own flags have none, and to make False of that it loads Pydantic, which takes its time.
-        for option in options:
-            if getattr(option, "is_flag", False) and option.default is None:
-                option.default = False
-        return without_types(options)
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The name of the command, the command, and its arguments."""
         name, _, rest = super().resolve_command(ctx, args)
@@ -124,7 +115,7 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Fast MPI collectives under unmodified programs.",
+    help="Fast collectives under unmodified programs of MPI and PyTorch (torch.distributed).",
     epilog="Exit status: 0 success; 1 a check failed; 2 an error, which one line names; 128 + N ended by "
     "signal N. run, profile and lab run: the launcher's status; exec: the program's.",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -37,7 +37,9 @@ class ProgramCommand(Command):
             ctx.meta[_KEY] = args[at + 1 :]
             args = args[:at]
         elif self.program_needed and not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
-            raise StrettoError(f"there is no -- before the program; use: {ctx.command_path} -- PROGRAM")
+            needed = [f"{one.opts[0]} {one.metavar} " for one in self.params if one.required]
+            usage = f"{ctx.command_path} {''.join(needed)}-- PROGRAM"
+            raise StrettoError(f"there is no -- before the program; use: {usage}")
         return self.parse_options(ctx, args)
 
     def parse_options(self, ctx: Any, args: list[str]) -> list[str]:
@@ -137,7 +139,20 @@ def program_of(context: typer.Context) -> list[str]:
     return program
 
 
-class OneLineErrors(TyperGroup):
+class Group(TyperGroup):
+    """A group whose help shows flags by their names alone."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options before the command's name."""
+        options = super().get_params(ctx)
+        # Typer's own flags have none, and to make False of that it loads Pydantic, which takes its time.
+        for option in options:
+            if getattr(option, "is_flag", False) and option.default is None:
+                option.default = False
+        return without_types(options)
+
+
+class OneLineErrors(Group):
     """Shows an error as one line, and exits with the status that docs/variables.md names."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -149,6 +164,12 @@ class OneLineErrors(TyperGroup):
         """Run the named command."""
         with exit_by_signal(), _one_line():
             return super().invoke(ctx)
+
+
+def _about_missing(error: Any) -> str:
+    """Returns what the help says of an argument or option that is missing, with its choices; else nothing."""
+    about = getattr(getattr(error, "param", None), "help", None)
+    return f": {about}" if about and type(error).__name__ == "MissingParameter" else ""
 
 
 @contextlib.contextmanager
@@ -163,8 +184,10 @@ def _one_line() -> Iterator[None]:
         if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
             raise
         context = getattr(error, "ctx", None)
+        missing = _about_missing(error)
         where = f" (see {context.command_path} --help)" if context else ""
         # Newer versions of Typer keep the beginning of Pydantic's messages.
         words = " ".join(error.format_message().split()).replace("Value error, ", "")
-        typer.echo(f"stretto: {words}{where}", err=True)
+        words = words.rstrip(".") if missing else words
+        typer.echo(f"stretto: {words}{missing}{where}", err=True)
         raise typer.Exit(2) from None

@@ -27,7 +27,13 @@ def run(
     stats: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write what was called into this JSON file.")
     ] = None,
-    strict: Annotated[bool, typer.Option(help="Fail if a setting cannot be followed.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            help="End the job with an error if a spec or a variable STRETTO_… is wrong or does not fit. "
+            "Without it, a line says so, and the MPI default or the usual value is used."
+        ),
+    ] = False,
     replace: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +67,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program.
+    """Run an MPI or PyTorch program with Stretto under it: stretto run -- mpirun -np 8 ./program.
 
     PyTorch's: stretto run --replace gloo -- torchrun --nproc-per-node 2 train.py.
 

@@ -46,13 +46,16 @@ def trace(
     check_files([merged] if folder.is_dir() else [], [png_file])
     found = read_folder(folder)
     summary = summarize(found, top)
-    described = describe_calls(summary, call or (), rank or ()) if png_file or call or rank else []
+    describes = bool(png_file or call or rank)
+    described = describe_calls(summary, call or (), rank or ()) if describes else []
     events = write_merged(found.traces, merged)
     print_problems(found)
 
     def show() -> None:
-        print_summary(summary)
-        print_timelines(described)
+        if describes:
+            print_timelines(described)
+        else:
+            print_summary(summary)
         print(
             f"{merged}: {events} events of {len(found.traces)} ranks; "
             "open it in ui.perfetto.dev (it stays on your machine) or chrome://tracing"

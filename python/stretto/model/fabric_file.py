@@ -13,7 +13,7 @@ from pathlib import Path
 from stretto import _core
 from stretto.spec.native import SOCKETS
 from stretto.support.errors import StrettoError
-from stretto.support.units import format_bandwidth, format_bytes, format_percent, format_seconds
+from stretto.support.units import format_bandwidth, format_bytes, format_count, format_percent, format_seconds
 
 LATEST = "latest"
 """The name that stands for the file that a job wrote last."""
@@ -118,8 +118,8 @@ class FabricFile:
             return ""
         share = format_percent(measured.busy)
         return (
-            f"measured on a busy machine: a rank waited for its core {share} of the time, so the network is "
-            "faster than that; a job that has cores of its own measures again"
+            f"measured on a busy machine: other processes had a rank's core for {share} of the time, so "
+            "these times are too long; a job in which each rank has a core to itself measures again"
         )
 
     @property
@@ -162,10 +162,17 @@ def fabric_paths(environment: Mapping[str, str]) -> list[Path]:
     return [path for _, path in sorted(files)]
 
 
+def heading_lines(known: FabricFile, environment: Mapping[str, str]) -> list[str]:
+    """Lines that name the network that a page is about, and tell how to choose another one."""
+    others = len([path for path in fabric_paths(environment) if path != known.path])
+    more = f"jobs know {format_count(others, 'other network')} (stretto fabric list); --fabric FILE names one"
+    return [known.network_text, *([more] if others else []), *filter(None, [known.busy_text])]
+
+
 def read_fabric(path: Path) -> FabricFile:
     """Read a fabric file. Raises StrettoError, in one line that names the file."""
     if not path.is_file():  # a pipe might never end
-        raise StrettoError(f"{path}: there is no such file")
+        raise StrettoError(f"{path}: there is no such file; stretto fabric list names those of jobs")
     try:
         return FabricFile(path, _core.Fabric(path.read_text(encoding="utf-8")))
     except OSError as error:

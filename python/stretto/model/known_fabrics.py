@@ -232,4 +232,4 @@ def _check(path: Path, known: Sequence[Path]) -> None:
     try:
         read_fabric(path)
     except StrettoError as error:
-        raise StrettoError(f"{error}; only fabric files are deleted (stretto fabric list)") from None
+        raise StrettoError(f"{error}; only fabric files are deleted") from None

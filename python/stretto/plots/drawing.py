@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from stretto.plots.panels import Axis, Panel, Scale
 from stretto.plots.pictures import new_figure, save_figure
-from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_numbers, label_seconds, label_sizes
+from stretto.plots.style import (
+    COLOURS,
+    LINESTYLES,
+    MARKERS,
+    label_counts,
+    label_numbers,
+    label_seconds,
+    label_sizes,
+)
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
@@ -132,9 +140,11 @@ def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float]) -> None:
             if not is_x:
                 axes.set_ylim(bottom=0)
             label_seconds(axes.xaxis if is_x else axes.yaxis)
-        case Scale.LINEAR:
+        case Scale.LINEAR | Scale.COUNT:
             if not is_x:
                 axes.set_ylim(bottom=0)
+            if axis.scale is Scale.COUNT:
+                label_counts(axes.xaxis if is_x else axes.yaxis)
 
 
 def _text(value: float, axis: Axis) -> str:

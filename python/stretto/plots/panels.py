@@ -20,6 +20,8 @@ class Scale(StrEnum):
     """Powers of two, labelled as numbers."""
     LOG = "log"
     LINEAR = "linear"
+    COUNT = "count"
+    """Linear, labelled with whole numbers."""
     SECONDS = "seconds"
     """Linear, labelled as times."""
     LOG_SECONDS = "log seconds"

@@ -83,6 +83,13 @@ def label_numbers(axis: Axis) -> None:
     _label_log_axis(axis, lambda value: f"{value:,.0f}" if value >= 1000 else f"{value:g}")
 
 
+def label_counts(axis: Axis) -> None:
+    """Label an axis with whole numbers only."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  loaded with the rest
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
 def label_seconds(axis: Axis) -> None:
     """Label an axis of seconds with times as people write them: `1 ms`, `100 µs`."""
     from matplotlib.ticker import FuncFormatter  # noqa: PLC0415  loaded with the rest

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from stretto.model.fabric_file import heading_lines
 from stretto.predict.choices import Claim
 from stretto.predict.explanation import Candidate, Explanation
 from stretto.spec.native import NATIVE
@@ -30,6 +32,8 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     in_force, bound = explanation.in_force, explanation.bound
     lines = _alike(explanation.candidates, in_force.spec)
     shown = [one for at, one in enumerate(lines) if at < top or one.first.spec in (in_force.spec, NATIVE)]
+    if explanation.fabric:
+        print_lines(heading_lines(explanation.fabric, os.environ), style="")
     _candidates_table(explanation, shown).print()
     if explanation.fabric:
         _claims_table(explanation.claims).print()
@@ -38,9 +42,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
         notes.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")
     if any(one.is_compared for one in explanation.claims):
         notes.append("a job's first calls compare it with the MPI default, and the fastest stays")
-    if explanation.fabric:
-        notes += [explanation.fabric.network_text, *filter(None, [explanation.fabric.busy_text])]
-    else:
+    if not explanation.fabric:
         if explanation.modelled:
             notes.append(_modelled(explanation))
         notes.append("jobs also use what they have found out about their network: add --fabric latest")
@@ -51,7 +53,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     notes.append(explanation.verdict)
     native = "; native: the best textbook algorithm" if explanation.has_library else ""
     if any(line.others for line in shown):
-        notes.append("alike: how many further specs the figures cannot tell from it (--json has them all)")
+        notes.append("alike: +2 means that two more specs have the same predicted times (--json lists them)")
     notes.append(f"parts: what the predicted critical path consists of{native}")
     print_lines(notes, style="")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from stretto.model.fabric_file import FabricFile
+from stretto.model.fabric_file import FabricFile, heading_lines
 from stretto.model.walker import Call
 from stretto.predict.choices import JobTable, Source, find_claims, look_up, read_job_table
 from stretto.predict.explanation import find_in_force
@@ -97,6 +97,8 @@ def _spans(
 def print_overview(overview: Overview) -> None:
     """Print one table, with a line for each span."""
     where = parse_topology(overview.topology)
+    if overview.fabric:
+        print_lines(heading_lines(overview.fabric, os.environ), style="")
     first = {id(span) for at, span in enumerate(overview.spans) if _begins(overview.spans, at)}
     ResultTable(
         [
@@ -118,9 +120,7 @@ def print_overview(overview: Overview) -> None:
     lines = ["native: the MPI default"] if any(span.spec == NATIVE for span in overview.spans) else []
     if any(span.is_compared for span in overview.spans):
         lines.append("*: a job's first calls compare it with the MPI default, and the faster one stays")
-    if overview.fabric:
-        lines += [overview.fabric.network_text, *filter(None, [overview.fabric.busy_text])]
-    else:
+    if not overview.fabric:
         lines.append("no job has measured this machine's network yet; the first one with larger calls does")
     lines.append("one call, its candidates and their times: stretto explain COLLECTIVE --bytes SIZE")
     print_lines(lines)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -19,6 +19,8 @@ Row = TypeVar("Row")
 
 _WIDE = 1000
 """Columns of a text that no terminal limits."""
+_PAGE = 100
+"""Columns of a rule in a file. The texts below it may be longer."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,12 @@ class ResultTable(Generic[Row]):
                     break
                 shown.remove(least)
         needed = self._measure(console, shown)
-        if needed.minimum > console.width or not console.is_terminal:
-            # Rich would cut cells off; a terminal continues a long line on the next one.
-            console.width = max(console.width, needed.minimum if console.is_terminal else needed.maximum)
-        console.print(self._table(shown))
+        # Rich would cut cells off; a terminal continues a long line on the next one.
+        console.width = max(console.width, needed.minimum if console.is_terminal else needed.maximum)
+        if console.is_terminal:
+            console.print(self._table(shown))
+        else:
+            print_lines(_plain_lines(console, self._table(shown)), "", console)
         print_lines(self._constants, console=console)
         left_out = [one.title for one in self.columns if one not in shown]
         if left_out:
@@ -119,6 +123,13 @@ class ResultTable(Generic[Row]):
     def _measure(self, console: Console, columns: Sequence[Column[Row]]) -> Measurement:
         """The least width at which nothing but prose is broken, and the width at which nothing is."""
         return Measurement.get(console, console.options.update(max_width=_WIDE), self._table(columns))
+
+
+def _plain_lines(console: Console, table: Table) -> Iterator[str]:
+    """Yields the lines of a table without blanks at their ends, and with rules no longer than a page."""
+    for segments in console.render_lines(table, pad=False):
+        line = "".join(segment.text for segment in segments).rstrip()
+        yield line[:_PAGE] if set(line) <= {" ", "─"} else line
 
 
 def _as_text(cell: str | Text) -> Text:

@@ -23,7 +23,7 @@ def draw_profile(profile: Profile, file: Path) -> None:
         calls[one.collective][one.begin] += one.calls
         times[one.collective][one.begin] += one.inside
     panels = [
-        Panel("calls", calls, _FROM, Axis("calls", Scale.LINEAR), bars=True, stacked=True),
+        Panel("calls", calls, _FROM, Axis("calls", Scale.COUNT), bars=True, stacked=True),
         Panel("time, mean over ranks", times, _FROM, Axis("", Scale.SECONDS), bars=True, stacked=True),
     ]
     title = (

@@ -48,6 +48,18 @@ def test_the_short_form_of_help(name: str) -> None:
     assert "Usage" in short.output
 
 
+@pytest.mark.parametrize("name", ["", "lab", "fabric"])
+def test_flags_have_no_type(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split(), "--help"])
+    assert "--help" in shown.output
+    assert "<bool>" not in shown.output
+
+
+@pytest.mark.parametrize("name", ["", "run"])
+def test_the_help_names_pytorch(name: str) -> None:
+    assert "PyTorch" in CliRunner().invoke(app, [*name.split(), "--help"]).output
+
+
 @pytest.mark.parametrize("stub", ["sitecustomize.py", "typer.py"])
 def test_an_interrupt_while_the_command_is_loaded(stub: str, tmp_path: Path) -> None:
     """While Python starts, and while our modules are imported."""
@@ -167,7 +179,15 @@ def test_config_puts_what_belongs_together_on_one_line(libraries: Path) -> None:
         (["run", "--stats", "--", "mpirun"], "--stats"),
         (["run", "--strict=no", "--", "mpirun"], "--strict"),
         (["run", "word", "--", "mpirun"], "word"),
-        (["lab", "run", "--", "true"], "--mpi"),
+        (["lab", "run", "--", "true"], "'--mpi': The MPI: openmpi, openmpi5, mpich, mpich5, intelmpi. (see "),
+        (["lab", "run"], "there is no -- before the program; use: "),
+        (["lab", "run"], "lab run --mpi NAME -- PROGRAM"),
+        (["bench"], "'collective': The collective: allreduce, "),
+        (["export", "table.json"], "'--to': The MPI library of the table: openmpi, mpich or intelmpi. (see "),
+        (
+            ["fabric", "show", "nosuch"],
+            "nosuch: there is no such file; stretto fabric list names those of jobs",
+        ),
         (["lab", "run", "--mpi", "openmpi", "--env", "A", "--", "true"], "--env A: expected NAME=VALUE"),
         (["lab", "run", "--mpi", "openmpi", "true"], "there is no --"),
         (["lab", "up", "--nodes", "many"], "--nodes"),

@@ -123,7 +123,10 @@ def test_what_a_busy_machine_found_is_marked(tmp_path: Path) -> None:
     decisions = [DECISION | {"busy": 0.3}, DECISION | {"from": "2MiB", "busy": 0.05}]
     write_fabric(tmp_path, "openmpi-1.json", decisions=decisions, measured=MEASURED | {"busy": 0.25})
     (finding,) = list_fabrics({"STRETTO_CACHE": str(tmp_path)})
-    assert "; measured on a busy machine: a rank waited for its core 25 % of the time" in finding.detail
+    assert (
+        "; measured on a busy machine: other processes had a rank's core for 25 % of the time"
+        in finding.detail
+    )
     assert finding.detail.endswith("; 2 decisions, 1 of them on a busy machine")
 
 

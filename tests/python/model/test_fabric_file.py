@@ -80,7 +80,7 @@ def test_what_a_busy_machine_measured(tmp_path: Path) -> None:
     assert known(tmp_path, measured=measured | {"busy": 0.09}).busy_text == ""
     file = known(tmp_path, measured=measured | {"busy": 0.43})
     assert file.busy_text.startswith(
-        "measured on a busy machine: a rank waited for its core 43 % of the time"
+        "measured on a busy machine: other processes had a rank's core for 43 % of the time"
     )
 
 

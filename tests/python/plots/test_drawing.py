@@ -45,3 +45,12 @@ def test_times_have_units(scale: str, limits: tuple[float, float], shown: set[st
     label_seconds(axes.yaxis)
     figure.draw_without_rendering()
     assert shown <= {label.get_text() for label in axes.get_yticklabels()}
+
+
+@pytest.mark.parametrize("most", [1.0, 3.0, 7.0])
+def test_counts_are_whole_numbers(most: float) -> None:
+    size, calls = Axis("message size, from", Scale.BYTES), Axis("calls", Scale.COUNT)
+    figure = drawn(Panel("calls", {"allreduce": {16.0: most}}, size, calls, bars=True, stacked=True))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert all(tick == int(tick) for tick in axes.get_yticks())

@@ -323,7 +323,7 @@ def test_what_a_busy_machine_found_is_marked(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("COLUMNS", "250")
     file = fabric_file(tmp_path, [DECISION | {"busy": 0.5}], MEASURED | {"busy": 0.5})
     output = explain("--fabric", str(file))
-    assert "\nmeasured on a busy machine: a rank waited for its core 50 % of the time" in output
+    assert "\nmeasured on a busy machine: other processes had a rank's core for 50 % of the time" in output
     assert "a duel of 2026-11-23 on a busy machine" in output
     assert "the network's model, measured on a busy machine: " in output
     content = json.loads(explain("--fabric", str(file), "--json"))

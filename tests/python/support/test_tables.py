@@ -37,7 +37,10 @@ def printed(rows: list[One], width: int | None) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, width=width or 80, force_terminal=width is not None, color_system=None)
     ResultTable(COLUMNS, rows, title="all").print(console)
-    return [line.rstrip() for line in file.getvalue().splitlines()]
+    lines = file.getvalue().splitlines()
+    if width is None:
+        assert lines == [line.rstrip() for line in lines], lines
+    return [line.rstrip() for line in lines]
 
 
 def test_what_is_constant_stands_below_the_table() -> None:
@@ -72,6 +75,8 @@ def test_a_file_has_all_columns_and_no_broken_prose() -> None:
     lines = printed([One("ring", prose=prose.strip()), One("swing", place="yes")], None)
     assert any(prose.strip() in line for line in lines)
     assert "max" in lines[2]
+    assert len(lines[3]) == 100
+    assert set(lines[3]) == {" ", "─"}
 
 
 def test_markup_is_plain_text() -> None:
