@@ -203,13 +203,16 @@ def check_calls(profile: Profile) -> None:
 
 
 def test_a_program_is_profiled(mpi: Runner, tmp_path: Path) -> None:
-    png = tmp_path / "profile.png"
-    result = run_profile(mpi, tmp_path, "--png", str(png))
+    png, page = tmp_path / "profile.png", tmp_path / "page.html"
+    result = run_profile(mpi, tmp_path, "--png", str(png), "--html", str(page))
     assert result.exit_code == 0, result.output
     check_calls(load_profile(tmp_path / "profile.json"))
     assert "4 KiB..8 KiB" in result.stdout
     assert "2 ranks on one node" in result.stdout
     assert png.read_bytes().startswith(b"\x89PNG")
+    text = page.read_text(encoding="utf-8")
+    assert all(part in text for part in ('id="profile-table-1"', 'id="trace-table-1"', "allreduce")), text[:1000]
+    assert f"written to {page}" in result.stdout
 
 
 def test_a_failing_program_is_profiled_as_well(mpi: Runner, tmp_path: Path) -> None:
