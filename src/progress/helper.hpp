@@ -37,6 +37,7 @@ class Helper {
 
   /// Ends the thread.
   void stop();
+  [[nodiscard]] bool is_running() const { return thread_.is_running(); }
 
  private:
   void run();

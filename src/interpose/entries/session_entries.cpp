@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins a session, and sets the thread level that the program sees.
+// Begins a session, and sets the thread level that the program sees. When MPI_Finalize begins, no other
+// thread may be in MPI.
 #include <algorithm>
 #include <atomic>
 #include <climits>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "interpose/passing/entry.hpp"
+#include "interpose/progress/progress.hpp"
 #include "interpose/session/thread_level.hpp"
 #include "interpose/start/begin_session.hpp"
 
@@ -88,5 +90,10 @@ void begin(std::optional<int> required = std::nullopt) {
   })
 STRETTO_TAKE_OVER_INIT()
 STRETTO_TAKE_OVER_INIT(P)
+
+STRETTO_TAKE_OVER(Finalize, (), (), {
+  stop_helper();
+  return next();
+})
 
 }  // namespace stretto

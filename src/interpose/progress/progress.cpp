@@ -181,7 +181,12 @@ BlockedScope::BlockedScope() : is_counted_(session.non_blocking && counts().must
   if (!is_counted_) return;
   control_of_program.store(FloatControl::current(), std::memory_order_relaxed);
   counts().begin_blocked();
-  if (has_outstanding()) helper().call();
+  if (!has_outstanding()) return;
+  if (helper().is_running()) {
+    helper().call();
+  } else {
+    wait_until([] { return !has_outstanding(); });
+  }
 }
 
 BlockedScope::~BlockedScope() {

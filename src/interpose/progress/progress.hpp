@@ -16,7 +16,9 @@ namespace stretto {
 /// refuses a thread.
 bool start_helper();
 
-/// Ends the helper thread, if there is one.
+/// Ends the helper thread, if there is one. To be called at the latest when MPI_Finalize begins: the
+/// callbacks of MPI_COMM_SELF may still use all of MPI, but MPI allows no other thread there, and MPICH has
+/// already switched its locks off. From then on, only threads of the program make progress.
 void stop_helper();
 
 /// Adds an operation that is to be advanced until it has ended.
@@ -56,7 +58,8 @@ class PollingScope {
 };
 
 /// While it lives, its thread may be blocked where it makes no progress. The helper thread makes progress
-/// instead, if any operation is outstanding at the beginning.
+/// instead, if any operation is outstanding at the beginning. If there is no helper thread any more, the
+/// constructor first waits until no operation is outstanding.
 class BlockedScope {
  public:
   BlockedScope();
