@@ -14,14 +14,14 @@
 namespace stretto {
 namespace {
 
-/// Returns the size of a helper's stack. Only the part that is used takes memory.
+/// Returns the size of a helper's stack. Only the part that is used takes memory, except in programs that
+/// lock all of theirs. Without a limit, the C library gives 2 MiB to a thread of the program.
 std::size_t stack_bytes() {
   constexpr std::size_t usual = std::size_t{8} << 20;
-  constexpr std::size_t of_unlimited = std::size_t{256} << 20;
+  constexpr std::size_t most = std::size_t{64} << 20;
   rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0) return usual;
-  if (limit.rlim_cur == RLIM_INFINITY) return of_unlimited;
-  return std::clamp<std::size_t>(limit.rlim_cur, usual, of_unlimited);
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual;
+  return std::clamp<std::size_t>(limit.rlim_cur, usual, most);
 }
 
 void* run_body(void* argument) {

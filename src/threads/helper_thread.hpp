@@ -7,9 +7,9 @@
 
 namespace stretto {
 
-/// A thread of Stretto. It handles none of the program's signals. Its stack is as large as the main
-/// thread's may become, because an MPI library may run a function of the program in any thread that is in
-/// MPI.
+/// A thread of Stretto. It handles none of the program's signals. Its stack is at least as large as that of a
+/// thread of the program, because an MPI library may run a function of the program in any thread that is in
+/// MPI: as large as the main thread's may become, but from 8 to 64 MiB, and 8 MiB without a limit.
 class HelperThread {
  public:
   HelperThread() = default;
