@@ -192,7 +192,7 @@ void Outgoing::begin() {
   configure(socket_);
   if (stream_ > 0) set(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent_of_streams);
   if (::connect(socket_.file(), to.get(), to.length) != 0 && errno != EINPROGRESS) return try_again(errno);
-  endpoint_.poller_.add(socket_, *this, writes_ = true);
+  if (!endpoint_.poller_.add(socket_, *this, writes_ = true)) try_again(errno);
 }
 
 /// Connects again later, unless the rank is gone. A listener that has many visitors closes connections, and a
@@ -382,7 +382,7 @@ void Outgoing::fail(const Which& which, const char* reason) {
 Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket) : Connection(endpoint, peer, nullptr) {
   socket_ = std::move(socket);
   configure(socket_);
-  endpoint_.poller_.add(socket_, *this);
+  if (!endpoint_.poller_.add(socket_, *this)) Connection::note_end(errno);
   queue_.add({.kind = FrameKind::welcome});
   flush();
 }

@@ -102,7 +102,7 @@ class Endpoint::Door final : public Polled {
       : endpoint_(endpoint),
         listener_(std::move(listener)),
         most_visitors_(std::clamp<std::size_t>(files / 4, 1, most_visitors)) {
-    endpoint_.poller_.add(listener_, *this);
+    is_shut_ = !endpoint_.poller_.add(listener_, *this);
   }
 
   bool look(bool /*readable*/, bool /*writable*/) override {
@@ -117,7 +117,7 @@ class Endpoint::Door final : public Polled {
       }
       if (visitors_.size() >= most_visitors_) refuse_first();
       Guest& guest = visitors_.emplace_back(*this, std::move(socket), Clock::now() + longest_visit);
-      endpoint_.poller_.add(guest.visitor.socket(), guest);
+      if (!endpoint_.poller_.add(guest.visitor.socket(), guest)) refuse(guest);
     }
     return true;
   }
@@ -130,7 +130,7 @@ class Endpoint::Door final : public Polled {
       return guest.verdict != Visitor::Verdict::undecided || guest.visitor.is_overdue(now);
     });
     has_decided_ = false;
-    if (std::exchange(is_shut_, false)) endpoint_.poller_.add(listener_, *this);
+    if (is_shut_) is_shut_ = !endpoint_.poller_.add(listener_, *this);
   }
   [[nodiscard]] bool has_decided() const { return has_decided_; }
 
@@ -157,8 +157,10 @@ class Endpoint::Door final : public Polled {
   /// Refuses the first visitor. It may be about to be looked at, so only tidy() removes it.
   void refuse_first() {
     const auto first = std::ranges::find(visitors_, Visitor::Verdict::undecided, &Guest::verdict);
-    if (first == visitors_.end()) return;
-    first->verdict = Visitor::Verdict::refused;
+    if (first != visitors_.end()) refuse(*first);
+  }
+  void refuse(Guest& guest) {
+    guest.verdict = Visitor::Verdict::refused;
     has_decided_ = true;
   }
 

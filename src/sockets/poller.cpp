@@ -28,10 +28,9 @@ Poller::Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wakes_(eventfd(0, EFD_C
   if (!epoll_ || !wakes_) throw std::system_error(errno, std::generic_category(), "epoll_create1, eventfd");
 }
 
-void Poller::add(const Socket& socket, Polled& polled, bool writes) {
+bool Poller::add(const Socket& socket, Polled& polled, bool writes) {
   epoll_event event = event_of(polled, writes);
-  if (epoll_ctl(epoll_.file(), EPOLL_CTL_ADD, socket.file(), &event) != 0)
-    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+  return epoll_ctl(epoll_.file(), EPOLL_CTL_ADD, socket.file(), &event) == 0;
 }
 
 void Poller::set_writes(const Socket& socket, Polled& polled, bool writes) {
@@ -58,8 +57,10 @@ bool Poller::poll(int milliseconds) {
 }
 
 void Poller::await(double seconds) const {
-  std::array<pollfd, 2> looked_at{{{.fd = epoll_.file(), .events = POLLIN, .revents = 0},
-                                   {.fd = wakes_.file(), .events = POLLIN, .revents = 0}}};
+  const auto look_at = [](const Socket& file) {
+    return pollfd{.fd = file.is_there() ? file.file() : -1, .events = POLLIN, .revents = 0};
+  };
+  std::array<pollfd, 2> looked_at{look_at(epoll_), look_at(wakes_)};
   timespec longest{};
   longest.tv_sec = static_cast<time_t>(seconds);
   longest.tv_nsec = static_cast<long>((seconds - static_cast<double>(longest.tv_sec)) * 1e9);
@@ -70,7 +71,7 @@ void Poller::await(double seconds) const {
 
 void Poller::wake() const {
   const std::uint64_t call = 1;
-  static_cast<void>(write(wakes_.file(), &call, sizeof(call)));
+  if (wakes_.is_there()) static_cast<void>(write(wakes_.file(), &call, sizeof(call)));
 }
 
 }  // namespace stretto

@@ -25,8 +25,9 @@ class Poller {
   /// Throws std::system_error.
   Poller();
 
-  /// Adds a socket. `polled` must not be destroyed while poll() runs.
-  void add(const Socket& socket, Polled& polled, bool writes = false);
+  /// Adds a socket. `polled` must not be destroyed while poll() runs. Returns false, with errno, if the
+  /// system has no room for it.
+  [[nodiscard]] bool add(const Socket& socket, Polled& polled, bool writes = false);
   /// Sets whether `polled` is called when the socket can be written.
   void set_writes(const Socket& socket, Polled& polled, bool writes);
   void remove(const Socket& socket);
