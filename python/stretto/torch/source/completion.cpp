@@ -16,6 +16,7 @@
 #include "ending.hpp"
 #include "interface.hpp"
 #include "job.hpp"
+#include "of_process.hpp"
 #include "pace.hpp"
 
 namespace stretto_torch {
@@ -274,10 +275,8 @@ class Completion {
   std::atomic<Clock::time_point> moved_{Clock::now()};
 };
 
-/// Returns the only object. It is never destroyed, since threads may outlive static objects.
 Completion& completion() {
-  static auto& one = *new Completion;
-  return one;
+  return of_process<Completion>();
 }
 
 }  // namespace

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "completion.hpp"
 #include "ending.hpp"
 #include "interface.hpp"
+#include "of_process.hpp"
 #include "process_group.hpp"
 
 namespace stretto_torch {
@@ -35,15 +32,13 @@ struct StoreJob {
   std::mutex changing;  // held while a job begins or ends
   std::mutex mutex;     // guards the following members
   std::vector<ProcessGroup*> groups;
-  pid_t process = 0;  // which has begun the job; 0 if there is no job. Forked children must not end it
+  bool has_begun = false;
   int rank = 0;
   std::string exception;
 };
 
-/// Returns the only object. It is never destroyed, since groups may outlive static objects.
 StoreJob& job() {
-  static auto& one = *new StoreJob;
-  return one;
+  return of_process<StoreJob>();
 }
 
 /// A store of torch.distributed, with the functions by which Stretto uses it.
@@ -113,13 +108,13 @@ void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& 
   if (stretto.begin_by_store(rank, ranks, &functions, host ? host->c_str() : nullptr, seconds) != 0)
     throw std::runtime_error(std::string("stretto: ") + stretto.error() + view.error());
   const std::lock_guard<std::mutex> lock(job().mutex);
-  job().process = getpid();
+  job().has_begun = true;
   job().rank = rank;
 }
 
 bool is_in_store_job() {
   const std::lock_guard<std::mutex> lock(job().mutex);
-  return job().process != 0 && job().process == getpid();
+  return job().has_begun;
 }
 
 Membership::Membership(ProcessGroup& group) : group_(group) {
@@ -135,14 +130,14 @@ void Membership::leave() {
     const auto its = std::find(groups.begin(), groups.end(), &group_);
     if (its == groups.end()) return;
     groups.erase(its);
-    if (!groups.empty() || job().process != getpid()) return;
+    if (!groups.empty() || !job().has_begun) return;
   }
   const auto began = Clock::now();
   end_all_works("its process group was destroyed before");
   end(began);
   forget_given_up();
   const std::lock_guard<std::mutex> lock(job().mutex);
-  job().process = 0;
+  job().has_begun = false;
 }
 
 void note_exception(const std::string& line) {
@@ -151,19 +146,18 @@ void note_exception(const std::string& line) {
 }
 
 void end_with_process() {
-  static pid_t ending = 0;
-  if (std::exchange(ending, getpid()) == getpid()) return;
-  // Not by atexit(): Stretto's own handlers are registered so, and these run in reverse order.
-  on_exit(
-      [](int /*status*/, void* process) {
-        if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
-        keep_others_out_of_mpi();
+  // Not by atexit(): Stretto's own handlers are registered so, and these run in reverse order. Forked children
+  // inherit it.
+  static const int once = on_exit(
+      [](int /*status*/, void* /*none*/) {
         if (!is_in_store_job()) return;
+        keep_others_out_of_mpi();
         for (ProcessGroup* group : job().groups) group->free();
         end(Clock::now(), job().exception);
-        job().process = 0;
+        job().has_begun = false;
       },
-      reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
+      nullptr);
+  static_cast<void>(once);
 }
 
 }  // namespace stretto_torch
