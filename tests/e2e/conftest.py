@@ -128,9 +128,18 @@ def local_ranks() -> Callable[[str], LocalRanks]:
     return lambda name: LocalRanks(mpi.find_install(name))
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_known(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gives each test an empty cache, so that its first job is the first one on its network."""
+    folder = tmp_path_factory.mktemp("nothing_known")
+    monkeypatch.setenv("STRETTO_CACHE", str(folder))
+    monkeypatch.delenv("STRETTO_FABRIC")
+    return folder
+
+
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The setting of the folder that has the extension for PyTorch, which is built once, ahead of time."""
+def torch_extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a cache that has the extension for PyTorch, which is built once, ahead of time."""
     settings = {"STRETTO_CACHE": str(tmp_path_factory.mktemp("cache"))}
     ended = build(settings)
     assert ended.returncode == 0, ended.stderr
@@ -138,7 +147,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert module.is_file()
     # The second time, the extension is already there.
     assert build(settings).stderr == ""
-    return settings
+    return module.parent
+
+
+@pytest.fixture
+def cache(torch_extension: Path, nothing_is_known: Path) -> dict[str, str]:
+    """The setting of a cache in which nothing but the extension for PyTorch is known."""
+    (nothing_is_known / torch_extension.name).symlink_to(torch_extension)
+    return {"STRETTO_CACHE": str(nothing_is_known)}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
