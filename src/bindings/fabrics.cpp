@@ -55,7 +55,9 @@ void bind_fabrics(nb::module_& module) {
           "The time of a call of `bytes`, if it is known.")
       .def_ro("bytes", &Decision::bytes)
       .def_ro("when", &Decision::when, "The date, such as 2026-11-24; empty: not known.")
-      .def_prop_ro("is_busy", &Decision::is_busy, "Whether the job that decided it had to share its cores.");
+      .def_prop_ro("is_busy", &Decision::is_busy, "Whether the job that decided it had to share its cores.")
+      .def_ro("is_dropped", &Decision::is_dropped,
+              "Whether calls took many times as long in a later job, so that nobody goes by it.");
   nb::class_<MeasuredNetwork>(module, "MeasuredNetwork", "A job's measurements of its network.")
       .def_ro("machine", &MeasuredNetwork::machine)
       .def_ro("nodes", &MeasuredNetwork::nodes,

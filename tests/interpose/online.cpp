@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that is long enough for STRETTO_ONLINE to learn: as many sums of 64 KiB on MPI_COMM_WORLD as the
-// argument says. Between them are calls with which duels and agreements must not conflict: a non-blocking
-// collective in flight, broadcasts from changing roots in datatypes that differ between ranks, an operation
-// that does not commute, and sums on two other communicators, by two threads at once if MPI allows that.
-// Rank 0 prints "right" if all results are right.
+// argument says; with another argument, the ranks are killed behind the third. Between them are calls with
+// which duels and agreements must not conflict: a non-blocking collective in flight, broadcasts from changing
+// roots in datatypes that differ between ranks, an operation that does not commute, and sums on two other
+// communicators, by two threads at once if MPI allows that. Rank 0 prints "right" if all results are right.
+#include <csignal>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
     if (call % 16 == 0) background.check(call);
     if (call % 8 == 0) broadcast(call, pair);
     if (call % 8 == 4) take_lefts(op);
+    if (argc > 2 && call == 2) raise(SIGKILL);
   }
   const auto reduce_on = [&](MPI_Comm comm) {
     Sums here(comm);

@@ -120,6 +120,24 @@ TEST(Fabric, ALaterDecisionReplacesAnEarlierOne) {
   EXPECT_EQ(fabric.find({.nodes = 8, .in_place = true, .from = 1024}), nullptr);
 }
 
+TEST(Fabric, ADroppedDecisionIsNoneUntilAnotherReplacesIt) {
+  Fabric fabric(identity);
+  fabric.keep(decision(1024, "ring:segment_bytes=1"));
+  const CallKind kind{.nodes = 8, .from = 1024};
+  EXPECT_EQ(fabric.drop({.nodes = 9, .from = 1024}), nullptr);
+  const Decision dropped = *fabric.drop(kind);
+  EXPECT_EQ(fabric.find(kind), nullptr);
+  Fabric again(fabric.text(), identity);
+  EXPECT_EQ(again.find(kind), nullptr);
+  EXPECT_TRUE(again.decisions().at(0).is_dropped);
+  Decision next = decision(1024, "rabenseifner");
+  next.busy = 0.9;
+  again.keep(next);
+  EXPECT_EQ(to_string(again.find(kind)->spec), "rabenseifner");
+  again.keep(dropped);  // by a job that does not know the next one
+  EXPECT_EQ(to_string(again.find(kind)->spec), "rabenseifner");
+}
+
 MeasuredNetwork measured_on(double busy, double rate) {
   MeasuredNetwork measured{.machine = {}, .nodes = 2, .ppn = 1, .when = "", .busy = busy};
   Protocol row;

@@ -106,10 +106,12 @@ Result run(const Job& job) {
       }
       loss += job.agreement;
       spent += job.agreement;
-      const bool has_changed = learners[0].take_change();
+      const bool has_broken_word = learners[0].take_broken_word();
+      const bool has_changed = learners[0].take_change() || has_broken_word;
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         if (rank > 0) {
-          EXPECT_EQ(learners[rank].take_change(), has_changed);
+          EXPECT_EQ(learners[rank].take_broken_word(), has_broken_word);
+          EXPECT_EQ(learners[rank].take_change() || has_broken_word, has_changed);
         }
         if (!has_changed) continue;
         const bool is_decided = job.known == Learner::Standing::decided;
@@ -219,6 +221,27 @@ TEST(Learner, ADecidedChoiceIsComparedAnewOnAnotherNetwork) {
   EXPECT_TRUE(result.outcome->spec.is_pass_through());
   EXPECT_EQ(result.outcome->call_bytes, 1 << 20);
   EXPECT_NEAR(result.outcome->call_seconds, 0.01, 0.002);
+}
+
+TEST(Learner, ADecidedChoiceThatTakesManyTimesAsLongMakesTwoCalls) {
+  for (const std::size_t longer : {1, 2}) {
+    Job job{.costs = {3.0, 0.01}, .calls = 100, .known = decided, .expected = 0.01};
+    job.sizes = {std::size_t{1} << 20, longer << 20};
+    const Result result = run(job);
+    EXPECT_EQ(times_used(result, 0, 0, 2), 2);
+    // In its own duel it is called once more.
+    EXPECT_EQ(times_used(result, 0, 2, 100), 1);
+    EXPECT_EQ(result.changes, 1);
+    EXPECT_TRUE(result.outcome->spec.is_pass_through());
+  }
+}
+
+TEST(Learner, ADecidedChoiceStaysThoughTheFirstCallConnectsAndARankComesLate) {
+  const Job connects{
+      .costs = {0.01, 0.015}, .calls = 100, .known = decided, .expected = 0.01, .first_call = 5};
+  EXPECT_EQ(times_used(run(connects), 0, 0, 100), 100);
+  const Job is_late{.costs = {0.01, 0.015}, .calls = 3, .known = decided, .expected = 0.01, .late_each = 1};
+  EXPECT_EQ(run(is_late).changes, 0);
 }
 
 TEST(Learner, TheFirstCallOfAChoiceDecidesNothing) {

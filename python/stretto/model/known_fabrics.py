@@ -157,7 +157,7 @@ def print_fabric(known: FabricFile) -> None:
         Column[_core.Decision]("ppn", _ppn),
         Column[_core.Decision]("sizes", _sizes),
         Column[_core.Decision]("", lambda one: "in place" if one.in_place else "", left=True),
-        Column[_core.Decision]("spec", lambda one: one.spec, left=True, is_key=True),
+        Column[_core.Decision]("spec", _spec, left=True, is_key=True),
         Column[_core.Decision]("gain", lambda one: three_digits(one.gain) if one.gain else ""),
         Column[_core.Decision](
             "a call took", lambda one: format_seconds(one.seconds) if one.seconds else "", detail=1
@@ -167,6 +167,8 @@ def print_fabric(known: FabricFile) -> None:
     ]
     ResultTable(columns, decisions, section=lambda one: (one.call, one.nodes, one.min_ppn, one.ppn)).print()
     print_lines(["gain: times as fast as the MPI default, where that was measured"])
+    if any(one.is_dropped for one in decisions):
+        print_lines(["dropped: a later job found that calls take many times as long, and does not use it"])
 
 
 def _sorted(decisions: Sequence[_core.Decision]) -> list[_core.Decision]:
@@ -177,6 +179,10 @@ def _sorted(decisions: Sequence[_core.Decision]) -> list[_core.Decision]:
 
 def _ppn(one: _core.Decision) -> str:
     return str(one.ppn) if one.min_ppn == one.ppn else f"{one.min_ppn} to {one.ppn}"
+
+
+def _spec(one: _core.Decision) -> str:
+    return f"{one.spec} (dropped)" if one.is_dropped else one.spec
 
 
 def _sizes(one: _core.Decision) -> str:
@@ -200,6 +206,7 @@ def fabric_json(known: FabricFile) -> str:
             "bytes": one.bytes if one.seconds else None,
             "when": one.when or None,
             "busy": one.is_busy,
+            "dropped": one.is_dropped,
         }
         for one in _sorted(known.fabric.decisions)
     ]

@@ -42,12 +42,14 @@ bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
 }
 
 /// Returns the spec that is known to be fastest for these calls, if there is one. It comes from earlier jobs,
-/// if the ranks have asked for their results in a blocking call, or from this job.
-std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
+/// if the ranks have asked for their results in a blocking call, or from this job. Earlier jobs say who is
+/// faster, the library or `choice`. How a call is cut into segments is not taken from them: nothing would
+/// show that it takes too long.
+std::optional<Spec> find_known(Communicator& state, const CallTraits& traits, const Spec& choice) {
   if (state.fabric() != nullptr && may_be_kept(traits)) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Form::non_blocking));
-    if (known != nullptr && why_unsupported(known->spec, longest_of(traits), state.topology()).empty())
-      return known->spec;
+    if (known != nullptr && known->spec.is_pass_through()) return known->spec;
+    if (known != nullptr && known->spec.recipe == choice.recipe) return choice;
   }
   const auto race = state.learners().races().find(shortest_of(traits));
   if (race == state.learners().races().end()) return std::nullopt;
@@ -58,7 +60,7 @@ std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
 /// Returns the spec of a persistent call. Libraries carry out persistent calls like non-blocking ones, so the
 /// results of non-blocking calls hold for them. Persistent calls are too few to be compared themselves.
 Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec& spec) {
-  const std::optional<Spec> known = find_known(state, traits);
+  const std::optional<Spec> known = find_known(state, traits, spec);
   if (!known) return spec;
   const Spec found = kept(*known);
   return found.is_native() && session.must_avoid_library(Form::persistent) ? spec : found;
@@ -73,7 +75,7 @@ RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Cho
     spec = choose_persistent(state, traits, spec);
     return {};
   }
-  if (const std::optional<Spec> known = find_known(state, traits)) {
+  if (const std::optional<Spec> known = find_known(state, traits, spec)) {
     spec = *known;
     return {};
   }

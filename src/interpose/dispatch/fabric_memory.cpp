@@ -207,6 +207,19 @@ void note_change() {
   now.own.forget_measured();
 }
 
+void note_dropped(const CallKind& kind) {
+  {
+    Memory& now = memory();
+    const std::lock_guard lock(now.mutex);
+    read_once(now);
+    now.part.reset();
+    const Decision* dropped = now.fabric.drop(kind);
+    if (dropped == nullptr) return;
+    now.own.keep(*dropped);
+  }
+  if (const std::string error = save_decisions(); !error.empty()) complain(error);
+}
+
 bool is_default_best(Collective collective, std::size_t from) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);

@@ -34,6 +34,9 @@ void note_measured(const MeasuredNetwork& measured);
 
 /// Forgets the earlier measurements, because the network has changed.
 void note_change();
+/// Drops the decision for these calls, which take many times as long as it says. The file says so at once:
+/// the job may be ended because it is slow. To be called on rank 0 of a communicator.
+void note_dropped(const CallKind& kind);
 
 /// Whether a duel has found that the MPI default is fastest for blocking calls of so many bytes, a power of
 /// two, and up to twice as many. Asks for communicators of the shape of MPI_COMM_WORLD. To be called on its

@@ -26,13 +26,21 @@ constexpr std::size_t most_modelled = 6;
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr std::uint64_t short_calls_before_probe = 8;
 
+/// Whether a call can be as fast as it was, cut into so many segments.
+bool is_possible(const Decision& decision) {
+  constexpr double least_of_segment = 0.1e-6;
+  const std::size_t segments =
+      decision.spec.pipelining.count(decision.bytes / sizeof(double), sizeof(double));
+  return decision.seconds == 0 || least_of_segment * static_cast<double>(segments - 1) < decision.seconds;
+}
+
 /// Returns the decision of an earlier job, or of another communicator of this job; nullptr if none fits.
 const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
                               MPI_Comm comm) {
   if (!may_be_kept(traits)) return nullptr;
   const Decision* decision =
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
-  if (decision == nullptr) return nullptr;
+  if (decision == nullptr || !is_possible(*decision)) return nullptr;
   // The decision must serve every call of the kind.
   return why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
 }
@@ -111,9 +119,13 @@ std::optional<KindLearner> by_earlier_jobs(const NewKind& kind) {
   std::vector<Candidate> others{native()};
   const Spec& spec = kind.choice.spec;
   if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec});
-  KindLearner found{.learner = Learner(decision->spec, Learner::Standing::decided, others),
-                    .known = decision->spec};
-  found.learner.expect(decision->seconds, decision->bytes);
+  // Without a time, only a duel shows what it is worth.
+  const bool has_time = decision->seconds > 0;
+  KindLearner found{
+      .learner =
+          Learner(decision->spec, has_time ? Learner::Standing::decided : Learner::Standing::proven, others),
+      .known = decision->spec};
+  if (has_time) found.learner.expect(decision->seconds, decision->bytes);
   return found;
 }
 
@@ -191,10 +203,12 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
   std::vector<double> figures = kind.learner.figures();
   if (agree_on_greatest(figures, state, traits, choice.spec, comm))
     kind.learner.agree(figures, seconds_now() - began);
-  if (kind.learner.take_change()) {
+  const bool has_changed = kind.learner.take_change();
+  if (has_changed || kind.learner.take_broken_word()) {
     // On another network, other specs are worth trying.
     state.forget_fabric();
-    if (state.rank() == 0) note_change();
+    if (state.rank() == 0 && has_changed) note_change();
+    if (state.rank() == 0 && !has_changed) note_dropped(kind_of(traits, state.topology(), Form::blocking));
     state.learners().forget_races();
     KindLearner again = make_learner({.state = state, .traits = traits, .choice = choice, .comm = comm});
     again.learner.take_over_losses(kind.learner);

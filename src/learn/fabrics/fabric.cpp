@@ -78,6 +78,7 @@ Decision read_decision(const JsonValue& value) {
   }
   if (const auto when = object.optional("when")) decision.when = when->text(most_date);
   decision.busy = read_busy(object);
+  if (const auto dropped = object.optional("dropped")) decision.is_dropped = dropped->truth();
   object.finish();
   return decision;
 }
@@ -108,6 +109,7 @@ Json json_of(const Decision& decision) {
   }
   if (!decision.when.empty()) json["when"] = decision.when;
   add_busy(json, decision.busy);
+  if (decision.is_dropped) json["dropped"] = true;
   return json;
 }
 
@@ -180,12 +182,20 @@ void Fabric::read(std::string_view text, bool is_of_this_fabric) {
 
 const Decision* Fabric::find(const CallKind& kind) const {
   const auto found = std::ranges::find(decisions_, kind, &Decision::kind);
-  return found == decisions_.end() ? nullptr : &*found;
+  return found == decisions_.end() || found->is_dropped ? nullptr : &*found;
+}
+
+const Decision* Fabric::drop(const CallKind& kind) {
+  const auto found = std::ranges::find(decisions_, kind, &Decision::kind);
+  if (found == decisions_.end()) return nullptr;
+  found->is_dropped = true;
+  return &*found;
 }
 
 void Fabric::keep(const Decision& decision) {
   const Decision* known = find(decision.kind);
   if (known != nullptr && is_disturbed(decision, *known)) return;
+  if (known != nullptr && decision.is_dropped && known->spec != decision.spec) return;
   std::erase_if(decisions_, [&](const Decision& other) { return other.kind == decision.kind; });
   if (decisions_.size() == most_decisions) decisions_.erase(decisions_.begin());
   decisions_.push_back(decision);

@@ -44,11 +44,12 @@ struct CallKind {
 struct Decision {
   CallKind kind;
   Spec spec;
-  double gain = 0;        // times faster than the MPI default; 0: not known
-  double seconds = 0;     // of a call; 0: not known
-  std::size_t bytes = 0;  // of that call
-  std::string when;       // 2026-11-24, UTC; may be empty
-  double busy = 0;        // the part of the job's time for which rank 0 waited for its core
+  double gain = 0;          // times faster than the MPI default; 0: not known
+  double seconds = 0;       // of a call; 0: not known
+  std::size_t bytes = 0;    // of that call
+  std::string when;         // 2026-11-24, UTC; may be empty
+  double busy = 0;          // the part of the job's time for which rank 0 waited for its core
+  bool is_dropped = false;  // calls took many times as long in a later job, so nobody goes by it
 
   [[nodiscard]] bool is_busy() const { return busy >= busy_from; }
 };
@@ -85,13 +86,16 @@ class Fabric {
   explicit Fabric(std::string_view text) { read(text, false); }
 
   [[nodiscard]] const FabricIdentity& identity() const { return identity_; }
-  /// Returns the decision for these calls; nullptr if there is none.
+  /// Returns the decision for these calls; nullptr if there is none, or if it was dropped.
   [[nodiscard]] const Decision* find(const CallKind& kind) const;
   /// All decisions in the order in which they were kept, the latest last.
   [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
-  /// Replaces the decision for the same kind of calls, unless the new one comes from a much busier machine.
-  /// If there are too many decisions, the oldest is forgotten.
+  /// Replaces the decision for the same kind of calls, unless the new one comes from a much busier machine,
+  /// or is another one that was dropped. If there are too many decisions, the oldest is forgotten.
   void keep(const Decision& decision);
+  /// Marks the decision for these calls as dropped, until another one replaces it. Returns it; nullptr if
+  /// there is none.
+  const Decision* drop(const CallKind& kind);
   /// The measurements; nothing if no job has measured the fabric.
   [[nodiscard]] const std::optional<MeasuredNetwork>& measured() const { return measured_; }
   /// Keeps the measurements as a file would give them back, unless the known ones cover more or come from a

@@ -34,6 +34,9 @@ constexpr double at_least = 1.03;
 constexpr double least_on_trust = 0.002;
 /// The multiple of such a call's time that `native` may take, if nothing is known about it.
 constexpr double native_may_take = 7;
+/// A call that takes longer than this multiple of its time in an earlier job, and longer than a busy machine
+/// explains, has nothing to do with that time.
+constexpr double many_times = 8;
 /// A winner whose calls in a row take this many times as long as the loser took has won only because links
 /// had saved up bytes.
 constexpr double slower_in_a_row = 1.1;
@@ -126,9 +129,19 @@ void Learner::settle_promise(double seconds) {
   plan_challenge();
 }
 
+/// Believes the earlier job if one of the first two calls, which took `seconds`, is like its own. (The first
+/// one may also set up connections.)
+void Learner::check_word(double seconds) {
+  const double word = *word_per_byte_ * static_cast<double>(current_bytes_);
+  const bool is_broken = seconds > many_times * word + policies::long_seconds;
+  if (is_broken && calls_ == 1) return;
+  word_per_byte_.reset();
+  has_broken_word_ = is_broken;
+}
+
 bool Learner::wants_agreement() const {
   if (is_settled_) return false;
-  if (least_per_byte_) return calls_ > 0;
+  if (least_per_byte_ || word_per_byte_) return calls_ > 0;
   return duel_ ? duel_->trial.wants_agreement() : calls_ >= next_watch_;
 }
 
@@ -141,6 +154,8 @@ std::vector<double> Learner::figures() const {
   const double all_calls = tally_.timed > 0 ? tally_.seconds * calls / static_cast<double>(tally_.timed) : 0;
   std::vector<double> all{all_calls, -tally_.agreement, recent.fast, recent.usual, recent.slow};
   late_.append_figures(all, rank_, recent.usual);
+  // The rank that comes last to a call measures its real time, so the minimum counts.
+  if (word_per_byte_) all.push_back(-tally_.seconds);
   if (duel_) std::ranges::copy(duel_->trial.figures(), std::back_inserter(all));
   return all;
 }
@@ -155,6 +170,7 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
     settle_promise(agreed[0]);
     return;
   }
+  if (word_per_byte_) return check_word(-agreed[own_figures]);
   if (duel_) {
     const Trial::Verdict verdict = duel_->trial.agree(agreed.subspan(own_figures));
     if (duel_->checks_network) return end_check();
@@ -524,6 +540,10 @@ bool Learner::take_change() {
   return std::exchange(has_changed_, false);
 }
 
+bool Learner::take_broken_word() {
+  return std::exchange(has_broken_word_, false);
+}
+
 void Learner::take_over_losses(const Learner& other) {
   ledger_.take_over(other.ledger_);
 }
@@ -551,7 +571,7 @@ std::size_t Learner::begin_duel_call(std::size_t bytes) {
 bool Learner::wants_time() const {
   if (is_settled_) return false;
   // Only calls shortly before the ranks compare notes are timed.
-  return duel_ || least_per_byte_ || calls_ + 2 * Watch::window >= next_watch_;
+  return duel_ || least_per_byte_ || word_per_byte_ || calls_ + 2 * Watch::window >= next_watch_;
 }
 
 void Learner::end(double seconds) {
@@ -568,6 +588,7 @@ void Learner::expect(double seconds, std::size_t bytes) {
   arms_[0].in_a_row = seconds;
   arms_[0].bytes = bytes;
   watch_.expect(seconds, bytes);
+  if (!is_native(0) && bytes > 0) word_per_byte_ = seconds / static_cast<double>(bytes);
 }
 
 std::optional<Learner::Outcome> Learner::take_news() {

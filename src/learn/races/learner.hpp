@@ -70,6 +70,7 @@ class Learner {
   Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates);
 
   /// Only for a standing choice that is `decided`: a call of this length took this time in the earlier job.
+  /// If the first two calls take many times as long, the choice is dropped (take_broken_word()).
   void expect(double seconds, std::size_t bytes);
 
   /// Only for a standing choice that is `modelled`: no spec can make a call of this length in less than
@@ -110,6 +111,9 @@ class Learner {
   /// Returns whether calls take so much more or less time than before that the network must have changed;
   /// says so once. What was found out no longer holds then: another learner takes over.
   bool take_change();
+  /// Returns whether the standing choice takes many times as long as it did in the earlier job; says so once.
+  /// Another learner takes over, which must not go by that job.
+  bool take_broken_word();
   /// Returns a rank that comes late to these calls; once for each such rank.
   std::optional<LateRank::Found> take_late();
   /// Lets a spec for the late rank that was taken last challenge the spec in force. `expected`: its time as a
@@ -170,6 +174,7 @@ class Learner {
     return decided_.call_seconds >= policies::long_seconds || counts_as_long_;
   }
   void settle_promise(double seconds);
+  void check_word(double seconds);
   using Side = Trial::Side;
   void challenge(std::size_t arm, Side first = Side::defender, bool is_rematch = false);
   void begin_due_duel();
@@ -214,6 +219,9 @@ class Learner {
   /// The least seconds per byte that were promised, until the ranks have agreed on the first call.
   std::optional<double> least_per_byte_;
   bool counts_as_long_ = false;  // as the first call on trust has shown
+  /// The seconds per byte of an earlier job, until the ranks have agreed that a call has kept them.
+  std::optional<double> word_per_byte_;
+  bool has_broken_word_ = false;
 
   std::optional<Duel> duel_;
   std::optional<Probation> probation_;
