@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import torch
-from stretto.support import paths
+from stretto.support import files, paths
 from stretto.support.errors import StrettoError
 from stretto.torch import building, command, extension
 from stretto.torch.prebuilt import prebuilt_extension, prebuilt_name
@@ -86,3 +86,20 @@ def test_without_a_compiler_a_release_is_named(
     # Another release of PyTorch helps, and not the one that is here.
     assert ("or take PyTorch 2.12.1, for which" in str(refused.value)) == (carried != RELEASE)
     assert capfd.readouterr().err.endswith(f"building the extension for PyTorch {torch.__version__}, once\n")
+
+
+def test_a_build_that_was_killed_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STRETTO_CACHE", str(tmp_path))
+
+    def killed(_line: object, module: Path, _reason: str = "") -> None:
+        files.beside(module).touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(building, "_build", killed)
+    with pytest.raises(KeyboardInterrupt):
+        building.built_extension()
+    monkeypatch.setattr(building, "_build", lambda _line, module, _reason: module.touch())
+    module = building.built_extension()
+    assert sorted(one.name for one in module.parent.iterdir()) == ["lock", module.name]

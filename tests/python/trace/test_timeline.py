@@ -156,6 +156,15 @@ def test_the_calls_that_are_drawn(job: Path) -> None:
     assert [one["sequence"] for one in run(str(job), "--png", str(picture))] == [2]
 
 
+@pytest.mark.parametrize("options", [["--png", "{}/a.png"], ["--call", "0"], ["--rank", "0"]])
+def test_a_call_is_described_without_the_tables(job: Path, options: list[str]) -> None:
+    words = [word.format(job) for word in options]
+    shown = CliRunner().invoke(app, ["trace", str(job), *words], catch_exceptions=False)
+    assert "copies and messages at once" in shown.stdout
+    assert "slowest collectives" not in shown.stdout
+    assert "slowest collectives" in CliRunner().invoke(app, ["trace", str(job)]).stdout
+
+
 def legend_of(timelines: list[Timeline]) -> list[str]:
     (legend,) = timelines_figure(timelines).legends
     return [text.get_text() for text in legend.get_texts()]
