@@ -12,6 +12,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "sockets/files.hpp"
+
 namespace stretto {
 namespace {
 
@@ -179,7 +181,8 @@ void Outgoing::begin() {
   // A scope is this node's own number for the interface.
   if (address_.scope != 0) address_.scope = endpoint_.listens_at().scope;
   SystemAddress to(address_);
-  socket_ = Socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  socket_ = open_file(
+      [&] { return ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
   state_ = State::connecting;
   if (!socket_) return try_again(errno);
   // Connects from the address by which the others know this rank.

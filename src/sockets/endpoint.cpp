@@ -2,7 +2,6 @@
 #include "sockets/endpoint.hpp"
 
 #include <pthread.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,20 +15,12 @@
 #include <utility>
 
 #include "sockets/connections.hpp"
+#include "sockets/files.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
 
-/// Raises the limit of open files, because a rank may need a connection to each other rank. Returns the
-/// limit.
-std::size_t raise_limit_of_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_max;
-}
 
 /// Calls `what` for all connections of one direction between two ranks.
 template <typename First>
@@ -108,7 +99,8 @@ class Endpoint::Door final : public Polled {
   bool look(bool /*readable*/, bool /*writable*/) override {
     constexpr int most_at_once = 64;
     for (int i = 0; i < most_at_once; ++i) {
-      Socket socket(accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      Socket socket = open_file(
+          [&] { return accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
       if (!socket) {
         // Without a file descriptor for the visitor, the poller would name the listener again and again.
         is_shut_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -181,7 +173,7 @@ Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, c
       peers_(static_cast<std::size_t>(ranks)),
       others_(ranks - 1),
       buffer_(std::size_t{16} << 10) {
-  door_ = std::make_unique<Door>(*this, std::move(listener), raise_limit_of_files());
+  door_ = std::make_unique<Door>(*this, std::move(listener), limit_of_files());
   Live::all().add(*this);
 }
 

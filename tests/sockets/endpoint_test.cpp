@@ -74,30 +74,66 @@ int open_files() {
   return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
 
-/// If no files are left for more streams, the first connection carries all messages.
-TEST(Endpoint, WhereThereAreNoFilesTheFirstConnectionCarriesAll) {
+/// Whether the first connection carries all messages while no files are left for more streams.
+bool carries_all_without_files() {
   Job job(2);
   job.connect_tree();
   const int before = open_files();
-  rlimit usual{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
-  rlimit none = usual;
-  none.rlim_cur = static_cast<rlim_t>(before);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto some = static_cast<rlim_t>(before) + 20;
+  const rlimit limit{.rlim_cur = some, .rlim_max = some};
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  std::vector<Socket> all;
+  do {
+    all.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  } while (all.back());
   Endpoint::use_streams(4);
   Transfer sent = Transfer::sent(0, 1, 5, filled(5'000'000, 1));
   Transfer received = Transfer::received(1, 1, 5, 5'000'000);
   job.start(1, sent);
   job.start(0, received);
-  EXPECT_TRUE(job.until([&] { return received.is_done() && sent.is_done(); })) << job.failures();
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
-  EXPECT_TRUE(received.has(1, filled(5'000'000, 1)));
+  if (!job.until([&] { return received.is_done() && sent.is_done(); })) return false;
+  all.clear();
+  if (!received.has(1, filled(5'000'000, 1))) return false;
   // The streams are made later.
-  EXPECT_TRUE(job.until([&] { return open_files() == before + 6; }));
+  if (!job.until([&] { return open_files() == before + 6; })) return false;
   job.leave(1);
-  EXPECT_TRUE(job.until([&] { return open_files() <= before; }));
-  EXPECT_EQ(job.failures(), "");
-  Endpoint::use_streams(1);
+  return job.until([&] { return open_files() <= before; }) && job.failures().empty();
+}
+
+/// This runs in a process of its own, since a limit cannot be raised again.
+TEST(Endpoint, WhereThereAreNoFilesTheFirstConnectionCarriesAll) {
+  EXPECT_EXIT(_exit(carries_all_without_files() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+/// Connections leave the program its limit of open files, and half of its numbers; children have that limit.
+TEST(Endpoint, TheProgramKeepsItsLimitOfFiles) {
+  constexpr int ranks = 8;
+  Job job(ranks);
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  // Each pair needs a connection in both directions, each of which is two files of this process.
+  const rlimit few{.rlim_cur = static_cast<rlim_t>(2 * open_files()), .rlim_max = usual.rlim_max};
+  ASSERT_LT(few.rlim_cur, static_cast<rlim_t>(2 * ranks * (ranks - 1)));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<Transfer> sent;
+  std::vector<Transfer> received;
+  for (int to = 0; to < ranks; ++to) {
+    for (int from = 0; from < ranks; ++from) {
+      if (from == to) continue;
+      sent.push_back(Transfer::sent(to, 1, from, filled(100, 1)));
+      received.push_back(Transfer::received(from, 1, from, 100));
+      job.start(from, sent.back());
+      job.start(to, received.back());
+    }
+  }
+  EXPECT_TRUE(job.until([&] { return std::ranges::all_of(received, &Transfer::is_done); })) << job.failures();
+  rlimit now{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &now), 0);
+  EXPECT_EQ(now.rlim_cur, few.rlim_cur);
+  EXPECT_EQ(std::system(("test $(ulimit -Sn) = " + std::to_string(few.rlim_cur)).c_str()), 0);
+  const Socket of_program(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_TRUE(of_program);
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
 }
 
 TEST(Endpoint, ARankSendsToItself) {
