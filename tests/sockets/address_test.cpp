@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <system_error>
+
+#include "sockets/ports.hpp"
 
 namespace stretto {
 namespace {
@@ -117,6 +120,38 @@ TEST(OwnAddress, CanBeListenedAt) {
     EXPECT_EQ(own->port, 0);
     EXPECT_TRUE(listen_at(*own)) << to_string(*own);
   }
+}
+
+TEST(Ports, AreReadAsMpiLibrariesTakeThem) {
+  EXPECT_EQ(parse_port_range("10000:10099"), (PortRange{10000, 10099}));
+  EXPECT_EQ(parse_port_range("10000-10000"), (PortRange{10000, 10000}));
+  for (const char* text : {"", "10000", "0-0", "0:10", "20:10", "10:65536", "a:b", "10:", "1:2:3"})
+    EXPECT_FALSE(parse_port_range(text)) << text;
+}
+
+TEST(Ports, AreThoseThatTheUserHasGivenTheLibrary) {
+  EXPECT_FALSE(find_ports_of_library(4));
+  setenv("OMPI_MCA_btl_tcp_port_min_v4", "30000", 1);
+  EXPECT_EQ(find_ports_of_library(4)->range, (PortRange{30000, 65535}));
+  EXPECT_FALSE(find_ports_of_library(6));
+  setenv("OMPI_MCA_btl_tcp_port_range_v4", "10", 1);
+  EXPECT_EQ(find_ports_of_library(4)->range, (PortRange{30000, 30009}));
+  setenv("MPICH_PORT_RANGE", "40000:40001", 1);
+  EXPECT_EQ(find_ports_of_library(4)->variable, "MPICH_PORT_RANGE");
+  for (const char* name :
+       {"OMPI_MCA_btl_tcp_port_min_v4", "OMPI_MCA_btl_tcp_port_range_v4", "MPICH_PORT_RANGE"})
+    unsetenv(name);
+}
+
+TEST(Ports, AreTakenUntilNoneIsFree) {
+  Address first = address_of("127.0.0.1");
+  const Socket any = listen_at(first);
+  const PortRange two{.first = first.port, .last = static_cast<std::uint16_t>(first.port + 1)};
+  Address second = address_of("127.0.0.1");
+  const Socket other = listen_at_one_of(two, 0, second);
+  EXPECT_EQ(second.port, first.port + 1);
+  Address third = address_of("127.0.0.1");
+  EXPECT_THROW(listen_at_one_of(two, 7, third), std::system_error);
 }
 
 }  // namespace

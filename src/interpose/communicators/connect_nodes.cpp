@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "sockets/address.hpp"
+#include "sockets/ports.hpp"
 #include "text/environment.hpp"
 #include "threads/clock.hpp"
 #include "threads/immortal.hpp"
@@ -32,6 +34,7 @@ constexpr double longest_first_byte = 5;  // s
 
 /// The data that rank 0 broadcasts to the others.
 struct Beginning {
+  bool is_made = false;
   SipKey secret{};
   std::uint64_t kernel = 0;          // the kernel under which rank 0 runs
   std::array<Address, 8> of_rank_0;  // the addresses of its interfaces
@@ -50,6 +53,27 @@ bool all_agree(bool is_right, MPI_Comm comm) {
   return error == MPI_SUCCESS && right == 1;
 }
 
+/// Whether `work` returns true. What a rank does by itself must not throw between two steps that all ranks
+/// take together: the others would wait for it in the next one.
+template <typename Work>
+bool succeeds(const Work& work) {
+  try {
+    return work();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// Fills in what rank 0 broadcasts.
+bool make_beginning(Beginning& beginning, std::uint64_t kernel) {
+  fill_randomly(beginning.secret);
+  beginning.kernel = kernel;
+  std::vector<Address> here = find_all_addresses(beginning.of_rank_0.size() - 1);
+  here.push_back(loopback());
+  std::ranges::copy(here, beginning.of_rank_0.begin());
+  return true;
+}
+
 /// Returns the address from which this rank reaches rank 0. Takes the first of rank 0's interfaces that all
 /// ranks reach without their loopback. Takes the loopback only if all ranks are on one machine.
 std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank_0, bool is_its_machine,
@@ -59,9 +83,12 @@ std::optional<Address> find_common_address(const std::array<Address, 8>& of_rank
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (of_rank_0.at(i).family == 0) continue;
     const bool is_loopback = of_rank_0.at(i) == loopback();
-    own.at(i) = is_loopback ? of_rank_0.at(i) : find_own_address_towards(of_rank_0.at(i));
+    const bool is_found = succeeds([&] {
+      own.at(i) = is_loopback ? of_rank_0.at(i) : find_own_address_towards(of_rank_0.at(i));
+      return own.at(i).has_value();
+    });
     // Bridges of containers have the same address on every machine, as the loopback has.
-    if (own.at(i) && (is_its_machine || *own.at(i) != of_rank_0.at(i))) reached |= 1 << i;
+    if (is_found && (is_its_machine || *own.at(i) != of_rank_0.at(i))) reached |= 1 << i;
   }
   const int error = mpi.Allreduce(mpi.in_place, &reached, 1, mpi.int_, mpi.band, comm);
   if (error != MPI_SUCCESS || reached == 0) return std::nullopt;
@@ -91,51 +118,46 @@ std::optional<Address> find_address_of_library() {
   return std::nullopt;
 }
 
-std::unique_ptr<Endpoint> listen(const Address& address, const SipKey& secret) {
-  try {
-    Address at = address;
-    Socket listener = listen_at(at);
-    return std::make_unique<Endpoint>(session.world_rank, session.topology.ranks(), secret,
-                                      std::move(listener), at);
-  } catch (const std::system_error&) {
-    return nullptr;
-  }
+std::unique_ptr<Endpoint> listen(Address at, const SipKey& secret) {
+  const std::optional<LibraryPorts> ports = find_ports_of_library(at.family);
+  const auto number = static_cast<std::size_t>(session.topology.place(session.world_rank));
+  Socket listener = ports ? listen_at_one_of(ports->range, number, at) : listen_at(at);
+  return std::make_unique<Endpoint>(session.world_rank, session.topology.ranks(), secret, std::move(listener),
+                                    at);
 }
 
-/// Sends a byte to the rank with the same place on the next node, if there is one, and receives a byte from
-/// the previous node likewise. Returns whether both messages were completed in time.
-bool reaches_next_node(Endpoint& endpoint) {
+/// Sends a byte from this node to each other one, and receives one from each, together with the other ranks
+/// of the node: a firewall may be between any two. Returns whether all messages were completed in time.
+bool reaches_all_nodes(Endpoint& endpoint) {
   constexpr std::int32_t tag = 1;
   const Topology& topology = session.topology;
   const int node = topology.node(session.world_rank);
   const int place = topology.place(session.world_rank);
-  const auto rank_in = [&](int other) {
-    return place < topology.ppn(other) ? topology.rank_at(other, place) : -1;
-  };
   std::byte byte{};
-  Message sent;
-  sent.sends = true;
-  sent.peer = rank_in((node + 1) % topology.nodes);
-  Message received;
-  received.peer = rank_in((node + topology.nodes - 1) % topology.nodes);
-  std::vector<Message*> all;
-  for (Message* message : {&received, &sent}) {
-    if (message->peer < 0) continue;
-    message->tag = tag;
-    message->data = &byte;
-    message->bytes = 1;
-    endpoint.start(*message);
-    all.push_back(message);
+  std::deque<Message> all;
+  const auto begin = [&](bool sends, int other, int distance) {
+    Message& message = all.emplace_back();
+    message.sends = sends;
+    message.peer = topology.rank_at(other, distance % topology.ppn(other));
+    message.tag = tag;
+    message.data = &byte;
+    message.bytes = 1;
+    endpoint.start(message);
+  };
+  for (int distance = 1; distance < topology.nodes; ++distance) {
+    if (distance % topology.ppn(node) != place) continue;
+    begin(false, (node + topology.nodes - distance) % topology.nodes, distance);
+    begin(true, (node + distance) % topology.nodes, distance);
   }
   const double until = seconds_now() + longest_first_byte;
   wait_until(
       [&] {
         return seconds_now() > until ||
-               std::ranges::all_of(all, [](const Message* one) { return one->has_ended(); });
+               std::ranges::all_of(all, [](const Message& one) { return one.has_ended(); });
       },
       [&] { return endpoint.progress(); });
   const bool is_right =
-      std::ranges::all_of(all, [](const Message* one) { return one->state == Message::State::done; });
+      std::ranges::all_of(all, [](const Message& one) { return one.state == Message::State::done; });
   if (!is_right) endpoint.fail("a node cannot reach another node");
   return is_right;
 }
@@ -146,6 +168,15 @@ struct WhereItListens {
   Address address;
 };
 
+/// Returns the likely reason why a rank does not listen.
+std::string why_not_all_listen() {
+  const std::string interfaces = environment("STRETTO_INTERFACE");
+  if (!interfaces.empty()) return "not every node has an interface " + interfaces + " with an address";
+  const std::optional<LibraryPorts> ports = find_ports_of_library(4);
+  return "the nodes have no common network to reach rank 0" +
+         (ports ? ", or no free port of " + ports->variable : "");
+}
+
 /// Makes the connections. `comm` has all ranks of MPI_COMM_WORLD. Returns an empty line, or the reason why
 /// there are no connections. All ranks get the same result.
 std::string make_connections(MPI_Comm comm) {
@@ -153,42 +184,43 @@ std::string make_connections(MPI_Comm comm) {
   const std::uint64_t kernel = kernel_number();
   int rank_there = 0;
   mpi.Comm_rank(comm, &rank_there);
-  if (rank_there == 0) {
-    fill_randomly(beginning.secret);
-    beginning.kernel = kernel;
-    std::vector<Address> here = find_all_addresses(beginning.of_rank_0.size() - 1);
-    here.push_back(loopback());
-    std::ranges::copy(here, beginning.of_rank_0.begin());
-  }
+  if (rank_there == 0) beginning.is_made = succeeds([&] { return make_beginning(beginning, kernel); });
   mpi.Bcast(&beginning, sizeof beginning, mpi.byte, 0, comm);
+  if (!beginning.is_made) return "rank 0 got no random numbers, or no addresses";
   if (!all_agree(has_files_for_all(), comm))
     return "a rank cannot open enough files for connections to all other nodes (ulimit -Hn)";
   // This call is collective, so a rank makes it even if the user has named another interface for it.
   const std::optional<Address> common =
       find_common_address(beginning.of_rank_0, kernel != 0 && kernel == beginning.kernel, comm);
-  const std::string interfaces = environment("STRETTO_INTERFACE");
-  std::string error;
-  std::optional<Address> own =
-      interfaces.empty() ? find_address_of_library() : find_own_address(interfaces, "", error);
-  if (!own && interfaces.empty()) own = common;
-  std::unique_ptr<Endpoint> endpoint = own ? listen(*own, beginning.secret) : nullptr;
-  if (!all_agree(endpoint != nullptr, comm)) {
-    return interfaces.empty() ? "the nodes have no common network to reach rank 0"
-                              : "not every node has an interface " + interfaces + " with an address";
-  }
-  std::vector<WhereItListens> all(static_cast<std::size_t>(session.topology.ranks()));
-  const WhereItListens here{.rank = session.world_rank, .address = endpoint->listens_at()};
+  std::unique_ptr<Connections> made;
+  std::vector<WhereItListens> all;
+  const bool listens = succeeds([&] {
+    const std::string interfaces = environment("STRETTO_INTERFACE");
+    std::string error;
+    std::optional<Address> own =
+        interfaces.empty() ? find_address_of_library() : find_own_address(interfaces, "", error);
+    if (!own && interfaces.empty()) own = common;
+    if (!own) return false;
+    std::vector<int> nodes;
+    for (int rank = 0; rank < session.topology.ranks(); ++rank) nodes.push_back(session.topology.node(rank));
+    made = std::make_unique<Connections>(listen(*own, beginning.secret), std::move(nodes));
+    all.resize(static_cast<std::size_t>(session.topology.ranks()));
+    return true;
+  });
+  if (!all_agree(listens, comm)) return why_not_all_listen();
+  Endpoint& endpoint = made->endpoint();
+  const WhereItListens here{.rank = session.world_rank, .address = endpoint.listens_at()};
   if (mpi.Allgather(&here, sizeof here, mpi.byte, all.data(), sizeof here, mpi.byte, comm) != MPI_SUCCESS)
     return "the MPI library did not exchange the addresses";
-  for (const WhereItListens& place : all) endpoint->set_address(place.rank, place.address);
-  if (!all_agree(reaches_next_node(*endpoint), comm)) {
+  const bool reaches_all = succeeds([&] {
+    for (const WhereItListens& place : all) endpoint.set_address(place.rank, place.address);
+    return reaches_all_nodes(endpoint);
+  });
+  if (!all_agree(reaches_all, comm)) {
     return "a node cannot reach another node within " + std::to_string(static_cast<int>(longest_first_byte)) +
            " s";
   }
-  std::vector<int> nodes;
-  nodes.reserve(all.size());
-  for (int rank = 0; rank < session.topology.ranks(); ++rank) nodes.push_back(session.topology.node(rank));
-  set_connections(std::make_unique<Connections>(std::move(endpoint), std::move(nodes)));
+  set_connections(std::move(made));
   return {};
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -175,3 +176,39 @@ def test_nodes_of_a_network(mpi: Runner, tmp_path: Path, interface: str, of_libr
     assert "right" in output.splitlines()
     assert (line in output) if line else ("stretto:" not in output), output
     assert ("connections_from" in statistics(tmp_path)) == (not line)
+
+
+def test_ports_of_the_library(mpi: Runner) -> None:
+    """Both ranks are on this machine, and may listen on one port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    more = {**TWO_NODES, "STRETTO_CONNECTIONS": "1", "UCX_TCP_PORT_RANGE": f"{port}-{port}"}
+    ran = mpi.run(more=more)
+    assert ran.right, ran.output
+    (line,) = ran.lines
+    assert line.endswith(f"or no free port of UCX_TCP_PORT_RANGE; {CARRIES}"), line
+
+
+# MPICH 4.0.2 over TCP now and then hangs in its own MPI_Finalize.
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
+@pytest.mark.parametrize("blocked", [1, 2])
+def test_a_firewall_between_two_nodes(mpi: Runner, tmp_path: Path, blocked: int) -> None:
+    """Node 0 does not reach Stretto's address of another node, its neighbour or not."""
+    program = ["bash", "-c", f"exec {mpi.compiled('guarded.cpp', '-pthread')} small 2>&1"]
+    variables = {"STRETTO_FABRIC": "none", "STRETTO_CONNECTIONS": "1", "STRETTO_INTERFACE": "eth0:1"}
+    variables["STRETTO_STATS"] = str(tmp_path / "stats.json")
+    with Lab.temporary(Links.even(4, "1gbit"), name=f"stretto-test{os.getpid()}-wall") as lab:
+        hosts = lab.require().hosts
+        for number, host in enumerate(hosts):
+            own = f"ip address add 10.78.0.{number + 1}/24 dev eth0 label eth0:1"
+            subprocess.run(lab.enter(host, own.split()), check=True)
+        wall = f"ip route add blackhole 10.78.0.{blocked + 1}"
+        subprocess.run(lab.enter(hosts[0], wall.split()), check=True)
+        job = Job(program, stretto=True, variables=variables)
+        with jobs.start(lab, installs.find_install(mpi.abi), job, stdout=subprocess.PIPE) as process:
+            output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "right" in output.splitlines()
+    assert UNREACHED in output
+    assert "connections_from" not in statistics(tmp_path)
