@@ -39,7 +39,7 @@ function(stretto_install_c_interface)
 
   install(TARGETS stretto EXPORT Stretto LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto
           INCLUDES DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}")
-  install(TARGETS stretto-audit LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto)
+  install(TARGETS stretto-core stretto-audit LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto)
   configure_file("${source_dir}/stretto.pc.in" "${made}/stretto.pc" @ONLY)
   install(FILES "${made}/stretto.pc" DESTINATION "${pkgconfig_dir}" COMPONENT stretto)
 

@@ -165,21 +165,44 @@ stretto_static_library(stretto_faces src/faces/faces.cpp ${faces})
 target_compile_definitions(stretto_faces PRIVATE ${has_faces})
 target_link_libraries(stretto_faces PUBLIC stretto_engine)
 
-# The library that is put under programs.
+# The library that is put under programs, in two parts. `stretto` has an entry for each function; `stretto-core` is the
+# rest, which the former loads when a program calls MPI.
 file(GLOB_RECURSE interpose_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
-add_library(stretto SHARED ${interpose_sources} ${libc_copies})
-# Sources of one of these folders have names of their own for like things. What `passing` does when the library is
-# loaded, and `passed_by.cpp` at the end, is a test's concern, by its file (check_static_objects.py).
-list(FILTER interpose_sources EXCLUDE REGEX
-     "/interpose/((collectives|handles|interface|observe|passing)/|start/passed_by)")
-stretto_unite_folders(stretto ${interpose_sources})
-add_dependencies(stretto stretto-audit)
-target_include_directories(stretto PRIVATE "${PROJECT_BINARY_DIR}/generated")
-target_link_libraries(stretto PRIVATE stretto_faces stretto_own_network stretto_engine stretto_faces stretto_build_mark stretto_json
-                                      ${CMAKE_DL_LIBS})
-target_link_options(stretto PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
+add_library(stretto-core SHARED ${interpose_sources} ${libc_copies})
+# Sources of one of these folders have names of their own for like things.
+list(FILTER interpose_sources EXCLUDE REGEX "/interpose/(collectives|handles|interface|observe|passing)/")
+stretto_unite_folders(stretto-core ${interpose_sources})
+target_include_directories(stretto-core PRIVATE "${PROJECT_BINARY_DIR}/generated")
+target_link_libraries(stretto-core PRIVATE stretto_faces stretto_own_network stretto_engine stretto_faces stretto_build_mark
+                                           stretto_json ${CMAKE_DL_LIBS})
+target_link_options(stretto-core PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy -Wl,-z,nodelete)
 set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
-target_link_options(stretto PRIVATE "-Wl,--version-script=${exports}")
+target_link_options(stretto-core PRIVATE "-Wl,--version-script=${exports}")
+set_property(TARGET stretto-core PROPERTY LINK_DEPENDS "${exports}")
+
+# Each process loads the entries, so they need nothing but the C library.
+set(entries "${PROJECT_BINARY_DIR}/generated/front/front_entries.inc")
+add_custom_command(
+  OUTPUT "${entries}"
+  COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/front_entries.py" "${CMAKE_READELF}"
+          $<TARGET_FILE:stretto-core> "${entries}"
+  DEPENDS stretto-core "${PROJECT_SOURCE_DIR}/cmake/front_entries.py"
+  COMMENT "Listing the functions of libstretto-core.so" VERBATIM)
+file(GLOB front_sources CONFIGURE_DEPENDS src/front/*.cpp)
+add_library(stretto SHARED ${front_sources} "${entries}")
+add_dependencies(stretto stretto-audit)
+target_include_directories(stretto PRIVATE src "${PROJECT_BINARY_DIR}/generated/front")
+target_compile_options(stretto PRIVATE -Wall -Wextra -Wconversion -Wshadow -fno-exceptions -fno-rtti -fno-lto
+                                       -fno-asynchronous-unwind-tables -fvisibility=hidden)
+# Few segments load faster. The table of symbols, which is written to, must not share a page with code: pages of 4 KiB keep
+# them apart.
+set(segments -Wl,-z,norelro)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  list(APPEND segments -Wl,-z,noseparate-code)
+endif()
+target_link_options(stretto PRIVATE -nodefaultlibs -nostartfiles "-Wl,--version-script=${exports}" -Wl,-z,defs -Wl,-z,lazy
+                                    -Wl,-z,nodelete ${segments})
+target_link_libraries(stretto PRIVATE ${CMAKE_DL_LIBS} c)
 set_property(TARGET stretto PROPERTY LINK_DEPENDS "${exports}")
 
 # The measuring program. No test under a sanitizer runs it. What says what is measured serves simulations, too.

@@ -15,10 +15,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The first one runs when all that is there from the start is bound, and changes nothing but symbols; the
-# other one at the end of a process in which nothing else of Stretto's ran, and uses no static object.
-WANTED = {"late_functions.cpp", "passed_by.cpp"}
-WANTED_FUNCTION = re.compile(r"make_late_functions")
 # Of the C compiler, and of libstdc++, which is linked statically: its sources are *.cc, Stretto's are *.cpp.
 # (Not that of <iostream>.)
 ALLOWED_FUNCTION = re.compile(r"^frame_dummy$|^_GLOBAL__sub_I_(?!ios_init|globals_io)\w+\.cc$")
@@ -35,7 +31,7 @@ def faults_of_object(path: Path) -> list[str]:
     """What an object of Stretto's does at load or exit."""
     name = path.name.removesuffix(".o")
     sections = set(AT_LOAD.findall(output_of("readelf", "-SW", path)))
-    faults = [] if name in WANTED else [f"{name}: .{section}" for section in sorted(sections)]
+    faults = [f"{name}: .{section}" for section in sorted(sections)]
     imported = [AT_EXIT.search(line.rstrip()) for line in output_of("nm", path).splitlines()]
     return faults + [f"{name}: {found[1]}" for found in imported if found]
 
@@ -64,7 +60,7 @@ def main(library: Path, objects: list[Path]) -> int:
     faults += [
         f"{library.name} runs {function} when it is loaded"
         for function in functions_at_load(library)
-        if not WANTED_FUNCTION.search(function) and not ALLOWED_FUNCTION.match(function)
+        if not ALLOWED_FUNCTION.match(function)
     ]
     for fault in faults:
         print(f"{fault} (see src/threads/immortal.hpp)", file=sys.stderr)

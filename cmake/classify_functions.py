@@ -76,10 +76,7 @@ def make_entries(functions: dict[str, int], classes: dict[str, str]) -> tuple[st
             words = [f"a{i}" for i in range(count)]
             parameters = ", ".join(f"Word {word}" for word in words)
             last = words[-1] if words else ""
-            suffix = "_c" if function.endswith("_c") else ""
-            lines.append(
-                f"{MACROS[kind]}({suffix}, {function}, ({parameters}), ({', '.join(words)}), {last})"
-            )
+            lines.append(f"{MACROS[kind]}({function}, ({parameters}), ({', '.join(words)}), {last})")
     return "\n".join(lines) + "\n", unknown
 
 

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// libstretto-audit.so, which LD_AUDIT names. It brings calls to Stretto that look past a preload.
+// libstretto-audit.so, which LD_AUDIT names. It brings calls to Stretto that look past a preload, and it
+// hides functions of Stretto that the process's MPI library lacks.
+//
+// A function that is found shows a program that MPI has it: a weak reference is then not null, and dlsym
+// returns an address. So Stretto's functions of MPI are there only as far as the MPI library has them, and
+// none is there before the process has loaded an MPI library. The linker tells the auditor about each object
+// before it binds the object's symbols, also at the start of the process. The auditor then makes the symbols
+// of Stretto that may not be found local ones, in memory: the linker passes over these.
 //
 // A preload comes first where the linker searches the whole process. But for an object that is opened with
 // RTLD_DEEPBIND, the linker searches the object's own libraries first, and dlsym with a handle searches one
@@ -17,6 +24,8 @@
 
 #include "audit/process.hpp"
 #include "elf/loaded.hpp"
+#include "elf/objects.hpp"
+#include "front/audited.hpp"
 #include "text/rank_variables.hpp"
 
 namespace stretto {
@@ -32,31 +41,37 @@ struct Object {
   Symbols symbols;
 };
 
-constinit Object preloaded;        // Stretto
+constinit Object preloaded;        // libstretto.so
+constinit Object core;             // libstretto-core.so, which the former loads
 constinit Object library;          // the first MPI library of the process, as mpi/find_library.cpp has it
 constinit bool is_served = false;  // some calls of it come to Stretto
 /// A library that has MPI's functions in a binary interface of its own, and carries them out by calling
 /// another MPI library (MPItrampoline).
 constinit Object translator;
 
-const char* base_name(const char* path) {
-  const char* name = path;
-  for (; *path != '\0'; ++path) {
-    if (*path == '/') name = path + 1;
+/// Tells the preload what it would have to find out itself (front/audited.hpp).
+void tell_preload() {
+  if (const std::uintptr_t place = preloaded.symbols.find("stretto_front_audit")) {
+    *reinterpret_cast<Audit*>(place) =
+        library.cookie == 0 && translator.cookie == 0 ? Audit::no_mpi : Audit::has_mpi;
   }
-  return name;
 }
 
-/// The role of an object for MPI. A tool has functions MPI_X, but no PMPI_X.
-enum class Kind { none, mpi_library, translates };
-
-/// Returns the kind of an object, by the symbols by which mpi/find_library.cpp tells interfaces apart. Names
-/// do not tell enough, because libraries have many.
-Kind kind_of(const char* name, const Symbols& symbols) {
-  if (symbols.find("PMPI_Init") == 0 || symbols.find("MPI_Init") == 0) return Kind::none;
-  const bool is_known = starts_with(name, "libmpi_abi.so") || symbols.find("ompi_mpi_comm_world") != 0 ||
-                        symbols.find("MPIR_Err_create_code") != 0;
-  return is_known ? Kind::mpi_library : Kind::translates;
+/// Lets the linker find those of Stretto's functions of MPI that the process's MPI library has.
+void offer_functions() {
+  if (preloaded.cookie == 0) return;
+  const Object& offered = library.cookie != 0 ? library : translator;
+  const Symbols::Range symbols = preloaded.symbols.defined();
+  if (!protect(symbols.begin(), symbols.end(), PROT_READ | PROT_WRITE)) return;
+  for (ElfW(Sym) & symbol : symbols) {
+    const char* const name = preloaded.symbols.text(symbol.st_name);
+    if (!is_of_mpi(name)) continue;
+    const bool is_found = offered.symbols.find(name) != 0;
+    symbol.st_info = static_cast<unsigned char>(
+        ELF64_ST_INFO(is_found ? STB_GLOBAL : STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));
+  }
+  protect(symbols.begin(), symbols.end(), PROT_READ);
+  tell_preload();
 }
 
 /// The functions of which an object holds addresses. The value is in the lowest bits of the object's cookie.
@@ -69,11 +84,6 @@ const link_map* object_of(std::uintptr_t cookie) {
 
 bool is(std::uintptr_t cookie, const Object& object) {
   return object.cookie != 0 && object_of(cookie) == object_of(object.cookie);
-}
-
-bool is_of_mpi(const char* function) {
-  if (*function == 'P') ++function;
-  return starts_with(function, "MPI_") || starts_with(function, "MPIX_");
 }
 
 /// Whether an object holds the address of an MPI function that Stretto takes over, and the address is not
@@ -150,10 +160,11 @@ std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* func
     if (is_equal(function, "MPI_Init") || is_equal(function, "MPI_Init_thread")) tell_of_removed_preload();
     return 0;
   }
-  if (is(from, preloaded)) {
+  if (is(from, preloaded) || is(from, core)) {
     // Calls go on to the library for which they were meant. If the linker searches the whole process, it may
     // have found another library, or a translator.
-    const bool is_others = is_served && !is(to, library) && Symbols(*object_of(to)).find("PMPI_Init") != 0;
+    const bool is_ours = is(to, library) || is(to, core);
+    const bool is_others = is_served && !is_ours && Symbols(*object_of(to)).find("PMPI_Init") != 0;
     return is_others ? library.symbols.find(function) : 0;
   }
   if (is(to, library)) {
@@ -171,6 +182,7 @@ std::uintptr_t replace(std::uintptr_t& from, std::uintptr_t to, const char* func
 }  // namespace
 }  // namespace stretto
 
+using stretto::core;
 using stretto::library;
 using stretto::preloaded;
 using stretto::translator;
@@ -192,18 +204,32 @@ STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uint
   if (const std::uintptr_t stack = opened.symbols.find("__libc_stack_end")) {  // of the linker itself
     stretto::start_of_stack = reinterpret_cast<const std::uintptr_t* const*>(stack);
   }
+  // Bindings from Stretto are its own concern.
   if (stretto::starts_with(name, "libstretto.so")) {
-    if (preloaded.cookie == 0) preloaded = opened;
-    return LA_FLG_BINDTO;  // bindings from Stretto are its own concern
+    if (preloaded.cookie == 0) {
+      preloaded = opened;
+      stretto::offer_functions();
+    }
+    return LA_FLG_BINDTO;
+  }
+  if (stretto::starts_with(name, "libstretto-core.so")) {
+    if (core.cookie == 0) core = opened;
+    return LA_FLG_BINDTO;
   }
   switch (stretto::kind_of(name, opened.symbols)) {
     case stretto::Kind::mpi_library:
       // A process may load several MPI libraries, but Stretto serves one. A library of the standard ABI that
       // translates loads another library behind it, whose functions must not come to Stretto as well.
-      if (library.cookie == 0) library = opened;
+      if (library.cookie == 0) {
+        library = opened;
+        stretto::offer_functions();
+      }
       return LA_FLG_BINDTO;
     case stretto::Kind::translates:
-      if (translator.cookie == 0) translator = opened;
+      if (translator.cookie == 0) {
+        translator = opened;
+        if (library.cookie == 0) stretto::offer_functions();
+      }
       return LA_FLG_BINDTO | LA_FLG_BINDFROM;
     case stretto::Kind::none:
       break;
@@ -212,10 +238,14 @@ STRETTO_OF_AUDITOR unsigned la_objopen(link_map* object, Lmid_t space, std::uint
 }
 
 STRETTO_OF_AUDITOR unsigned la_objclose(std::uintptr_t* cookie) {
-  for (stretto::Object* object : {&preloaded, &library, &translator}) {
-    if (stretto::is(*cookie, *object)) *object = {};
+  bool is_changed = false;
+  for (stretto::Object* object : {&preloaded, &core, &library, &translator}) {
+    if (!stretto::is(*cookie, *object)) continue;
+    *object = {};
+    is_changed = true;
   }
   if (library.cookie == 0) stretto::is_served = false;
+  if (is_changed) stretto::offer_functions();
   return 0;
 }
 

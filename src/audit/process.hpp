@@ -2,7 +2,10 @@
 // Access to the auditor's process, without a C library.
 #pragma once
 
-#include <cstddef>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <cstdint>
 
 #include "elf/loaded.hpp"
 
@@ -35,20 +38,39 @@ class Arguments {
   const std::uintptr_t* stack_;
 };
 
+/// Asks the kernel. Returns a negative error number if it refuses.
+inline long system_call(long number, long first, long second, long third) {
+#if defined(__x86_64__)
+  __asm__ volatile("syscall" : "+a"(number) : "D"(first), "S"(second), "d"(third) : "rcx", "r11", "memory");
+  return number;
+#elif defined(__aarch64__)
+  register long call __asm__("x8") = number;
+  register long result __asm__("x0") = first;
+  register long x1 __asm__("x1") = second;
+  register long x2 __asm__("x2") = third;
+  __asm__ volatile("svc 0" : "+r"(result) : "r"(call), "r"(x1), "r"(x2) : "memory");
+  return result;
+#endif
+}
+
 /// Writes to the standard error.
 inline void write_error(const char* text) {
-  std::size_t length = 0;
+  long length = 0;
   while (text[length] != '\0') ++length;
+  system_call(SYS_write, 2, reinterpret_cast<long>(text), length);
+}
+
+/// Allows or forbids (PROT_READ) writing to the pages from `begin` to `end`. Returns whether the kernel did.
+inline bool protect(const void* begin, const void* end, int protection) {
+  // Linkers put the segments of a file into pages of their own of this size, which are the largest there are.
 #if defined(__x86_64__)
-  long result = 1;  // the number of write(2)
-  __asm__ volatile("syscall" : "+a"(result) : "D"(2L), "S"(text), "d"(length) : "rcx", "r11", "memory");
-#elif defined(__aarch64__)
-  register long number __asm__("x8") = 64;
-  register long first __asm__("x0") = 2;
-  register const char* second __asm__("x1") = text;
-  register std::size_t third __asm__("x2") = length;
-  __asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
+  constexpr std::uintptr_t page = 4096;
+#else
+  constexpr std::uintptr_t page = 65536;
 #endif
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const std::uintptr_t length = reinterpret_cast<std::uintptr_t>(end) - first;
+  return system_call(SYS_mprotect, static_cast<long>(first), static_cast<long>(length), protection) == 0;
 }
 
 }  // namespace stretto

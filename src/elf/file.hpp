@@ -15,8 +15,4 @@ struct ElfFacts {
 /// Returns nothing if the file is not an ELF file. A damaged file is never one of this machine.
 std::optional<ElfFacts> read_elf(const std::string& path);
 
-/// Whether an MPI library is linked into the file, as far as its symbols tell. They may have been removed
-/// (strip). The function reads all symbols.
-bool has_mpi_inside(const std::string& path);
-
 }  // namespace stretto

@@ -23,12 +23,23 @@ constexpr bool is_equal(const char* one, const char* other) {
   return *one == *other;
 }
 
+/// Returns the name of a file without its folder.
+constexpr const char* base_name(const char* path) {
+  const char* name = path;
+  for (; *path != '\0'; ++path) {
+    if (*path == '/') name = path + 1;
+  }
+  return name;
+}
+
 /// The functions and variables of a loaded object, by its hash table in GNU's form.
 class Symbols {
  public:
   constexpr Symbols() = default;
-  explicit Symbols(const link_map& object) : base_(object.l_addr) {
-    for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
+  explicit Symbols(const link_map& object) : Symbols(object.l_addr, object.l_ld) {}
+  /// `dynamic` is the dynamic section of the object that begins at `base`.
+  Symbols(std::uintptr_t base, const ElfW(Dyn) * dynamic) : base_(base) {
+    for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
       if (entry->d_tag == DT_SYMTAB) symbols_ = at<ElfW(Sym)>(entry->d_un.d_ptr);
       if (entry->d_tag == DT_STRTAB) names_ = at<char>(entry->d_un.d_ptr);
       if (entry->d_tag == DT_GNU_HASH) hashes_ = at<std::uint32_t>(entry->d_un.d_ptr);
@@ -61,13 +72,37 @@ class Symbols {
     return true;
   }
 
+  /// Returns the symbols that the object defines, from the first to the end; none if there is no hash table.
+  /// They may be changed if their pages may be written to.
+  struct Range {
+    ElfW(Sym) * first = nullptr;
+    ElfW(Sym) * last = nullptr;
+    [[nodiscard]] ElfW(Sym) * begin() const { return first; }
+    [[nodiscard]] ElfW(Sym) * end() const { return last; }
+  };
+  [[nodiscard]] Range defined() const {
+    if (symbols_ == nullptr || hashes_ == nullptr) return {};
+    const std::uint32_t buckets = hashes_[0];
+    const std::uint32_t first = hashes_[1];
+    const std::uint32_t* chain = buckets_of_hashes() + buckets;
+    std::uint32_t end = first;
+    for (std::uint32_t i = 0; i < buckets; ++i) {
+      std::uint32_t index = buckets_of_hashes()[i];
+      if (index < end) continue;
+      while ((chain[index - first] & 1U) == 0) ++index;
+      end = index + 1;
+    }
+    auto* const symbols = const_cast<ElfW(Sym)*>(symbols_);
+    return {symbols + first, symbols + end};
+  }
+
   /// Returns the address of a function or variable that the object defines; 0 if it defines none of this
-  /// name.
+  /// name. A local symbol is none.
   [[nodiscard]] std::uintptr_t find(const char* name) const {
     if (symbols_ == nullptr || names_ == nullptr || hashes_ == nullptr) return 0;
     const std::uint32_t buckets = hashes_[0];
     const std::uint32_t first = hashes_[1];
-    const std::uint32_t* bucket = hashes_ + 4 + hashes_[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+    const std::uint32_t* bucket = buckets_of_hashes();
     const std::uint32_t* chain = bucket + buckets;
     const std::uint32_t hash = hash_of(name);
     std::uint32_t index = buckets == 0 ? 0 : bucket[hash % buckets];
@@ -82,6 +117,10 @@ class Symbols {
   }
 
  private:
+  [[nodiscard]] const std::uint32_t* buckets_of_hashes() const {
+    return hashes_ + 4 + hashes_[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  }
+
   static std::uint32_t hash_of(const char* name) {
     std::uint32_t hash = 5381;
     for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
@@ -95,7 +134,7 @@ class Symbols {
   }
 
   [[nodiscard]] std::uintptr_t address_of(const ElfW(Sym) & symbol) const {
-    if (symbol.st_shndx == SHN_UNDEF) return 0;
+    if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) return 0;
     const std::uintptr_t address = base_ + symbol.st_value;
     switch (symbol.st_info & 0xf) {
       case STT_FUNC:

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "algorithms/collective.hpp"
+#include "elf/inside.hpp"
 #include "exec/launcher.hpp"
 #include "exec/preload.hpp"
 #include "exec/target.hpp"
@@ -137,8 +138,9 @@ std::string find_reason(const Target& target) {
   if (!obstacle.empty()) return obstacle;
   if (find_library().empty())
     return "libstretto.so was not found; install Stretto again, or set STRETTO_LIB_DIR to its folder";
-  return has_mpi_inside(target.binary) ? "an MPI library is linked into it; link it with the shared library"
-                                       : "";
+  return has_mpi_inside(target.binary.c_str())
+             ? "an MPI library is linked into it; link it with the shared library"
+             : "";
 }
 
 /// Puts Stretto under the program that is started next, if that is possible.

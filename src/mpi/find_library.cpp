@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "elf/objects.hpp"
+
 namespace stretto {
 
 constinit MpiLibrary mpi;
@@ -31,24 +33,12 @@ std::vector<std::string> loaded_objects() {
   return paths;
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-/// Whether the name is that of libmpi itself. A language layer (libmpi_mpifh) or a tool that depends on
-/// libmpi would also offer its symbols.
-bool may_be_mpi(const std::string& path) {
-  const std::string name = base_name(path);
-  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
-         name.starts_with("libmpi_abi.so");
-}
-
 /// Returns the binary interface of a library. Each interface has a symbol that libraries of other interfaces
 /// lack, with one exception: MPICH's library of the standard ABI also has the symbol of MPICH's interface.
 /// But a library of the standard ABI has a name of its own in every MPI library, and in translators of it
 /// into another interface.
 std::optional<Interface> interface_of(const std::string& path, void* handle) {
-  if (interface_of_file(base_name(path)) == Interface::abi) return Interface::abi;
+  if (interface_of_file(base_name(path.c_str())) == Interface::abi) return Interface::abi;
   if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return Interface::openmpi;
   if (dlsym(handle, "MPIR_Err_create_code") != nullptr) return Interface::mpich;
   return std::nullopt;
@@ -86,7 +76,7 @@ std::optional<Library> open_library(const std::string& path) {
 std::optional<Library> find_library() {
   std::optional<Library> found;
   for (const std::string& path : loaded_objects()) {
-    std::optional<Library> one = may_be_mpi(path) ? open_library(path) : std::nullopt;
+    std::optional<Library> one = may_be_mpi(base_name(path.c_str())) ? open_library(path) : std::nullopt;
     if (!one) continue;
     const bool is_in_use = is_initialized(one->handle.get());
     if (is_in_use || !found) found = std::move(one);

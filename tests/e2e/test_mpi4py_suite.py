@@ -87,11 +87,12 @@ def forced_together(name: str) -> list[list[str]]:
     return [[specs[turn % len(specs)] for specs in ways.values()] for turn in range(turns)]
 
 
+# The suite has some 70 files. Most of them run to their end by each library alone.
+MOST_OF_THE_FILES = 40
 # With fewer calls by Stretto than this, the suite cannot have run.
 FEWEST_CALLS = 1000
-# The least number of tests that a rank runs. Open MPI 4.1 has no persistent collectives by MPI 4's names.
-# Without Stretto, all their tests are skipped. Under Stretto, the tests of collectives that Stretto carries
-# out are run. MPICH 4.0 lacks three functions of MPI 4.1, whose tests are always skipped.
+# The least number of tests that a rank runs. Open MPI 4.1 has no persistent collectives by MPI 4's names, so
+# all their tests are skipped. MPICH 4.0 lacks three functions of MPI 4.1, whose tests are always skipped.
 FEWEST_TESTS = 250
 FEWEST_NON_BLOCKING_TESTS = {"openmpi": 115, "mpich": 147}
 
@@ -362,6 +363,52 @@ def for_the_standard_abi(pytestconfig: pytest.Config) -> Path:
         pytestconfig.rootpath / ".cache" / f"mpi4py-{metadata.version('mpi4py')}-abi",
         build_for_the_standard_abi,
     )
+
+
+def run_module(ranks: LocalRanks, program: Sequence[str], folder: Path, *, stretto: bool) -> Any:
+    """What each rank reports of one module, and what was printed; no reports if the job did not end well."""
+    folder.mkdir(parents=True)
+    specs = () if stretto else None
+    output = ranks.run(2, [*program[:3], str(folder), *program[3:]], specs=specs, seconds=240, succeeds=None)
+    files = [folder / f"rank{rank}.json" for rank in range(2)]
+    return [json.loads(file.read_text()) for file in files if file.exists()], output
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("name", ["openmpi", "openmpi5", "mpich", "mpich5", "intelmpi", "abi"])
+def test_a_program_that_asks_which_functions_there_are(
+    local_ranks: Callable[[str], LocalRanks],
+    suite: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    """Each file of the suite by `stretto run` as it comes: the same tests run as without it, and pass."""
+    if name == "abi":
+        monkeypatch.setenv("PYTHONPATH", str(request.getfixturevalue("for_the_standard_abi")))
+    ranks = local_ranks("mpich5" if name == "abi" else name)
+    script = str(Path(__file__).with_name("mpi4py_suite.py"))
+    wrong = {}
+    compared = 0
+    for file in sorted(suite.glob("test_*.py")):
+        program = [sys.executable, script, str(suite), file.stem]
+        alone, _ = run_module(ranks, program, tmp_path / "alone" / file.stem, stretto=False)
+        if len(alone) < 2:
+            continue  # the library itself ends this job
+        under, output = run_module(ranks, program, tmp_path / "under" / file.stem, stretto=True)
+        compared += 1
+        if len(under) < 2:
+            wrong[file.stem] = output[-2000:]
+            continue
+        for one, other in zip(alone, under, strict=True):
+            failed = other["failed"].keys() - one["failed"].keys()
+            skipped = set(other["skipped"]) - set(one["skipped"])
+            if failed or skipped or one["ran"] > other["ran"]:
+                wrong[file.stem] = "\n".join([*(other["failed"][test] for test in failed), *skipped])
+    assert wrong == {}
+    assert compared > MOST_OF_THE_FILES
 
 
 @pytest.mark.long

@@ -22,6 +22,7 @@ CPP_ROOMS = (
     *(
         "text",
         "elf",
+        "front",
         "audit",
         "threads",
         "transport",

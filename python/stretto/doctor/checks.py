@@ -110,7 +110,8 @@ def check_library(library: Path | None) -> Finding:
             Verdict.BAD, what, f"{library} loads {', '.join(brought)}; it must not load an MPI library"
         )
     # Ranks work together only if theirs are built of the same sources (cmake/write_build_mark.cmake).
-    mark = re.search(rb"stretto build ([0-9a-f]{16})", library.read_bytes())
+    core = library.with_name("libstretto-core.so")
+    mark = re.search(rb"stretto build ([0-9a-f]{16})", core.read_bytes()) if core.is_file() else None
     build = f"; build {mark[1].decode()}" if mark else ""
     return Finding(Verdict.GOOD, what, f"{library}; serves {interfaces.strip()}{build}")
 

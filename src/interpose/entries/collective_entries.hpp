@@ -15,19 +15,14 @@ inline Way persistent(void* request) {
 
 }  // namespace stretto
 
-// One collective in its three forms. Before MPI 4, MPI_X_init was called MPIX_X_init.
-#define STRETTO_NARROWED(suffix, name) (sizeof(#suffix) > 1 ? name : nullptr)
-#define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                            \
-  STRETTO_DEFINE##suffix(P##MPI_##Name##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Name),          \
-                         (STRETTO_LIST parameters), return function(next, Way{}, STRETTO_LIST arguments);)   \
-      STRETTO_DEFINE##suffix(P##MPI_##Iname##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Iname),    \
-                             (STRETTO_LIST parameters, void* request),                                       \
-                             return function(next, non_blocking(request), STRETTO_LIST arguments, request);) \
-          STRETTO_DEFINE##suffix(                                                                            \
-              P##MPI_##Name##_init##suffix, #P "MPIX_" #Name "_init",                                        \
-              STRETTO_NARROWED(suffix, #P "MPI_" #Name "_init"),                                             \
-              (STRETTO_LIST parameters, RawHandle info, void* request),                                      \
-              return function(next, persistent(request), STRETTO_LIST arguments, info, request);)
+// One collective in its three forms.
+#define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                        \
+  STRETTO_DEFINE(P##MPI_##Name##suffix, (STRETTO_LIST parameters),                                       \
+                 return function(next, Way{}, STRETTO_LIST arguments);)                                  \
+  STRETTO_DEFINE(P##MPI_##Iname##suffix, (STRETTO_LIST parameters, void* request),                       \
+                 return function(next, non_blocking(request), STRETTO_LIST arguments, request);)         \
+  STRETTO_DEFINE(P##MPI_##Name##_init##suffix, (STRETTO_LIST parameters, RawHandle info, void* request), \
+                 return function(next, persistent(request), STRETTO_LIST arguments, info, request);)
 #define STRETTO_FORMS(Name, Iname, suffix, function, parameters, arguments) \
   STRETTO_FORMS_OF(, Name, Iname, suffix, function, parameters, arguments)  \
   STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives with counts of MPI_Count. Open MPI 4 and 5 have none of them, and a program may check
-// whether they exist (passing/late_functions.cpp).
+// The collectives with counts of MPI_Count.
 #include "interpose/entries/collective_entries.hpp"
 
 namespace stretto {

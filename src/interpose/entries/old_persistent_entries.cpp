@@ -4,8 +4,8 @@
 
 namespace stretto {
 
-#define STRETTO_OLD_PERSISTENT(symbol, name, parameters, arguments)                                  \
-  STRETTO_DEFINE(symbol, nullptr, nullptr, (STRETTO_LIST parameters, RawHandle info, void* request), \
+#define STRETTO_OLD_PERSISTENT(symbol, name, parameters, arguments)                \
+  STRETTO_DEFINE(symbol, (STRETTO_LIST parameters, RawHandle info, void* request), \
                  return name(next, persistent(request), STRETTO_LIST arguments, info, request);)
 #define STRETTO_OLD_FORMS(Name, Iname, name, iname, parameters, arguments, record) \
   STRETTO_OLD_PERSISTENT(MPIX_##Name##_init, name, parameters, arguments)          \

@@ -66,27 +66,26 @@ void begin(std::optional<int> required = std::nullopt) {
 // A tool behind Stretto gets the call as the program made it, and passes it on to PMPI. The level is
 // raised there.
 
-#define STRETTO_TAKE_OVER_INIT(P)                                                                          \
-  STRETTO_DEFINE(P##MPI_Init_thread, nullptr, nullptr,                                                     \
-                 (int* argc, char*** argv, int required, int* provided), {                                 \
-                   const int result = raises_here(next) ? initialize(next, argc, argv, required, provided) \
-                                                        : next(argc, argv, required, provided);            \
-                   if (result == MPI_SUCCESS && !next.was_handled()) begin(required);                      \
-                   return result;                                                                          \
-                 })                                                                                        \
-  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                               \
-    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr);  \
-    const bool raises = raises_here(next) && plan_background(level_of_init()) == Background::own;          \
-    const int result =                                                                                     \
-        raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);         \
-    if (result == MPI_SUCCESS && !next.was_handled()) begin();                                             \
-    return result;                                                                                         \
-  })                                                                                                       \
-  STRETTO_DEFINE(P##MPI_Query_thread, nullptr, nullptr, (int* provided), {                                 \
-    const int result = next(provided);                                                                     \
-    if (!load_mpi().empty()) return result;                                                                \
-    if (provided != nullptr) *provided = std::min(*provided, asked_level.load());                          \
-    return result;                                                                                         \
+#define STRETTO_TAKE_OVER_INIT(P)                                                                  \
+  STRETTO_DEFINE(P##MPI_Init_thread, (int* argc, char*** argv, int required, int* provided), {     \
+    const int result = raises_here(next) ? initialize(next, argc, argv, required, provided)        \
+                                         : next(argc, argv, required, provided);                   \
+    if (result == MPI_SUCCESS && !next.was_handled()) begin(required);                             \
+    return result;                                                                                 \
+  })                                                                                               \
+  STRETTO_DEFINE(P##MPI_Init, (int* argc, char*** argv), {                                         \
+    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread");            \
+    const bool raises = raises_here(next) && plan_background(level_of_init()) == Background::own;  \
+    const int result =                                                                             \
+        raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv); \
+    if (result == MPI_SUCCESS && !next.was_handled()) begin();                                     \
+    return result;                                                                                 \
+  })                                                                                               \
+  STRETTO_DEFINE(P##MPI_Query_thread, (int* provided), {                                           \
+    const int result = next(provided);                                                             \
+    if (!load_mpi().empty()) return result;                                                        \
+    if (provided != nullptr) *provided = std::min(*provided, asked_level.load());                  \
+    return result;                                                                                 \
   })
 STRETTO_TAKE_OVER_INIT()
 STRETTO_TAKE_OVER_INIT(P)

@@ -9,23 +9,23 @@
 namespace stretto {
 
 // The functions of functions.txt that need an entry, if the mpi.h of this build has them. The arguments are
-// words as they are in registers and on the stack, whatever they mean. `suffix` is _c, or empty.
+// words as they are in registers and on the stack, whatever they mean.
 using Word = RawHandle;
 
-#define STRETTO_WAITS(suffix, function, parameters, arguments, last)    \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, { \
-    const BlockedScope elsewhere;                                       \
-    return next arguments;                                              \
+#define STRETTO_WAITS(function, parameters, arguments, last)    \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, arguments, { \
+    const BlockedScope elsewhere;                               \
+    return next arguments;                                      \
   })
 
-#define STRETTO_POLLS(suffix, function, parameters, arguments, last)    \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, { \
-    if (has_outstanding()) make_progress();                             \
-    return next arguments;                                              \
+#define STRETTO_POLLS(function, parameters, arguments, last)    \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, arguments, { \
+    if (has_outstanding()) make_progress();                     \
+    return next arguments;                                      \
   })
 
-#define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last)                        \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {                                \
+#define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last)                                \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, arguments, {                                        \
     const BlockedScope elsewhere;                                                                      \
     const int result = next arguments;                                                                 \
     if (result == MPI_SUCCESS) {                                                                       \

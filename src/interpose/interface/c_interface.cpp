@@ -59,18 +59,18 @@ void write_text(const std::string& text, char* into, std::size_t length) {
 // One collective in its three forms.
 #define STRETTO_INTERFACE(Name, Iname, name, iname, parameters, arguments, record)                          \
   STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                           \
-    static const Name##Next<> next("MPI_" #Name, nullptr, nullptr);                                         \
+    static const Name##Next<> next("MPI_" #Name);                                                           \
     return by_spec(MpiFunction::name, spec, comm, {},                                                       \
                    [&](const Way& way) { return name(next, way, STRETTO_LIST arguments); });                \
   }                                                                                                         \
   STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, void* request) {           \
-    static const Name##Next<void*> next("MPI_" #Iname, nullptr, nullptr);                                   \
+    static const Name##Next<void*> next("MPI_" #Iname);                                                     \
     return by_spec(MpiFunction::name, spec, comm, {.form = Form::non_blocking, .request = request},         \
                    [&](const Way& way) { return name(next, way, STRETTO_LIST arguments, request); });       \
   }                                                                                                         \
   STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, RawHandle info, const char* spec,      \
                                             void* request) {                                                \
-    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init", nullptr);   \
+    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init");            \
     return by_spec(MpiFunction::name, spec, comm, {.form = Form::persistent, .request = request},           \
                    [&](const Way& way) { return name(next, way, STRETTO_LIST arguments, info, request); }); \
   }

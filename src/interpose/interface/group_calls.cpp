@@ -188,7 +188,7 @@ STRETTO_VISIBLE int stretto_knows_device_memory(const void* address) {
 
 STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out,
                                                       size_t count, stretto_type type, stretto_op op) {
-  static const AllreduceNext<void*> next(symbol_of("own:MPI_Iallreduce"), nullptr, nullptr);
+  static const AllreduceNext<void*> next(symbol_of("own:MPI_Iallreduce"));
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   return cut(group, count, [&](Size first, int some, void* request) {
@@ -200,7 +200,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, cons
 
 STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const void* in, void* out,
                                                    size_t count, stretto_type type, stretto_op op, int root) {
-  static const ReduceNext<void*> next(symbol_of("own:MPI_Ireduce"), nullptr, nullptr);
+  static const ReduceNext<void*> next(symbol_of("own:MPI_Ireduce"));
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const bool is_root = group->rank == root;
@@ -215,9 +215,8 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const v
 STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
                                                            const size_t* counts, stretto_type type,
                                                            stretto_op op) {
-  static const Reduce_scatter_blockNext<void*> next_block(symbol_of("own:MPI_Ireduce_scatter_block"), nullptr,
-                                                          nullptr);
-  static const Reduce_scatterNext<void*> next(symbol_of("own:MPI_Ireduce_scatter"), nullptr, nullptr);
+  static const Reduce_scatter_blockNext<void*> next_block(symbol_of("own:MPI_Ireduce_scatter_block"));
+  static const Reduce_scatterNext<void*> next(symbol_of("own:MPI_Ireduce_scatter"));
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const auto size = static_cast<Size>(group->size);
@@ -240,7 +239,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root) {
-  static const BcastNext<void*> next(symbol_of("own:MPI_Ibcast"), nullptr, nullptr);
+  static const BcastNext<void*> next(symbol_of("own:MPI_Ibcast"));
   return cut(group, bytes, [&](Size first, int some, void* request) {
     return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some,
                  MPI_Datatype{mpi.byte}, root, group->comm, request);
@@ -249,7 +248,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* da
 
 STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out,
                                                       size_t bytes) {
-  static const AllgatherNext<void*> next(symbol_of("own:MPI_Iallgather"), nullptr, nullptr);
+  static const AllgatherNext<void*> next(symbol_of("own:MPI_Iallgather"));
   return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return allgather(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
@@ -259,7 +258,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, cons
 
 STRETTO_VISIBLE stretto_work* stretto_group_allgatherv(stretto_group* group, const void* in, void* out,
                                                        const size_t* bytes) {
-  static const AllgathervNext<void*> next(symbol_of("own:MPI_Iallgatherv"), nullptr, nullptr);
+  static const AllgathervNext<void*> next(symbol_of("own:MPI_Iallgatherv"));
   const auto own = static_cast<Size>(group->rank);
   return by_parts(group, {bytes}, [&](const Units& units, const int* numbers, void* request) {
     return allgatherv(next, non_blocking(request), in, numbers[own], units.datatype(), out, numbers,
@@ -269,7 +268,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgatherv(stretto_group* group, con
 
 STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out,
                                                    size_t bytes, int root) {
-  static const GatherNext<void*> next(symbol_of("own:MPI_Igather"), nullptr, nullptr);
+  static const GatherNext<void*> next(symbol_of("own:MPI_Igather"));
   return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return gather(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
@@ -279,7 +278,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const v
 
 STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out,
                                                     size_t bytes, int root) {
-  static const ScatterNext<void*> next(symbol_of("own:MPI_Iscatter"), nullptr, nullptr);
+  static const ScatterNext<void*> next(symbol_of("own:MPI_Iscatter"));
   return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return scatter(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
@@ -289,7 +288,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const 
 
 STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, void* out,
                                                      size_t bytes) {
-  static const AlltoallNext<void*> next(symbol_of("own:MPI_Ialltoall"), nullptr, nullptr);
+  static const AlltoallNext<void*> next(symbol_of("own:MPI_Ialltoall"));
   return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return alltoall(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
@@ -300,7 +299,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const
 STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, const void* in,
                                                       const size_t* in_bytes, void* out,
                                                       const size_t* out_bytes) {
-  static const AlltoallvNext<void*> next(symbol_of("own:MPI_Ialltoallv"), nullptr, nullptr);
+  static const AlltoallvNext<void*> next(symbol_of("own:MPI_Ialltoallv"));
   return by_parts(group, {in_bytes, out_bytes}, [&](const Units& units, const int* numbers, void* request) {
     const int* const received = numbers + Size{2} * static_cast<Size>(group->size);
     return alltoallv(next, non_blocking(request), in, numbers, numbers + group->size, units.datatype(), out,
@@ -310,7 +309,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, cons
 
 STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
   return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
-    static const BarrierNext<void*> next(symbol_of("own:MPI_Ibarrier"), nullptr, nullptr);
+    static const BarrierNext<void*> next(symbol_of("own:MPI_Ibarrier"));
     Work work = work_of(group);
     const bool is_started =
         add(work, [&](void* request) { return barrier(next, non_blocking(request), group->comm, request); });

@@ -9,35 +9,20 @@
 #pragma once
 
 #include <atomic>
-#include <climits>
 #include <new>
 #include <string_view>
-#include <tuple>
-#include <type_traits>
 
 #include "interpose/session/session.hpp"
 #include "mpi/raw_handle.hpp"
 
 namespace stretto {
 
-/// Returns the next definition of `symbol`, or else of `otherwise`; nullptr if there is none.
+/// Returns the next definition of `symbol`, or else of `otherwise`; nullptr if there is none. What comes next
+/// may change: a process may load its MPI library at any time.
 void* find_next(const char* symbol, const char* otherwise = nullptr);
 bool is_of_library(void* function, const char* symbol);
-/// Whether the process has an Open MPI without functions for large counts, and no other MPI library, as far
-/// as the names of libraries tell. The linker calls this function while it binds symbols, so the function
-/// must not make the linker load anything.
-bool lacks_large_counts();
-/// A function that may be missing for objects that are loaded after the start of the process
-/// (late_functions.cpp).
-struct LateFunction {
-  void* function;
-  void* find;  // returns the function, or nullptr
-};
 /// Reports that the MPI library lacks a function, and returns the MPI error code for that.
 int refuse_missing(const char* symbol);
-/// Reports to the handler of the communicator that a call has more elements than the library's function
-/// takes, and returns the MPI error code for that.
-int refuse_count(RawComm comm);
 
 /// Reports the MPI error code for lack of memory and returns it.
 int report_no_memory();
@@ -62,10 +47,6 @@ struct PassingOn {
   ~PassingOn() { --passing_on; }
 };
 
-template <typename T>
-using Narrowed = std::conditional_t<std::is_same_v<T, RawCount>, int,
-                                    std::conditional_t<std::is_same_v<T, const RawCount*>, const int*, T>>;
-
 /// The prefix of the names of functions in a job without MPI.
 constexpr std::string_view own_prefix = "own:";
 
@@ -76,21 +57,17 @@ template <typename... Arguments>
 class Next<int(Arguments...)> {
  public:
   using Function = int(Arguments...);
-  using NarrowedFunction = int(Narrowed<Arguments>...);
 
-  Next(const char* symbol, const char* otherwise, const char* narrowed)
+  explicit Next(const char* symbol, const char* otherwise = nullptr)
       : symbol_(symbol),
+        otherwise_(otherwise),
         is_pmpi_(std::string_view(symbol).starts_with('P')),
         serves_(std::string_view(symbol).starts_with(own_prefix) ? &session.active : &session.serves_program),
         function_(reinterpret_cast<Function*>(find_next(symbol, otherwise))) {
-    const bool is_missing = function_ == nullptr;
-    goes_to_tool_ = !is_pmpi_ && !is_missing && !is_of_library(reinterpret_cast<void*>(function_), symbol);
-    if (has_comm && is_missing && narrowed != nullptr) {
-      narrowed_ = reinterpret_cast<NarrowedFunction*>(find_next(narrowed));
-    }
+    goes_to_tool_ =
+        !is_pmpi_ && function_ != nullptr && !is_of_library(reinterpret_cast<void*>(function_), symbol);
   }
 
-  [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
   /// Returns the function that gets the calls; nullptr if there is none.
   [[nodiscard]] const void* address() const { return reinterpret_cast<const void*>(function_); }
   /// Whether calls go on to a tool.
@@ -103,48 +80,25 @@ class Next<int(Arguments...)> {
   }
 
   int operator()(Arguments... arguments) const {
-    if constexpr (has_comm) {
-      if (narrowed_ != nullptr) return call_narrowed(arguments...);
-    }
-    if (function_ == nullptr) return refuse_missing(symbol_);
+    if (function_ == nullptr) return call_what_came(arguments...);
     if (!goes_to_tool_) return function_(arguments...);
     const PassingOn mark;
     return function_(arguments...);
   }
 
  private:
-  /// Every function with counts that Stretto takes over has a communicator.
-  static constexpr bool has_comm = (std::is_same_v<Arguments, RawComm> || ...);
-
-  /// Serves large-count forms that the library lacks (MPICH 3) by the forms with int. A program that checks
-  /// at run time which functions exist (mpi4py's wheel) finds Stretto's.
-  int call_narrowed(Arguments... arguments) const {
-    if (!(fits(arguments) && ...)) return refuse_count(std::get<RawComm>(std::tuple(arguments...)));
-    return narrowed_(narrow(arguments)...);
-  }
-  template <typename T>
-  static bool fits(T argument) {
-    if constexpr (std::is_same_v<T, RawCount>) return argument <= INT_MAX;
-    return !std::is_same_v<T, const RawCount*>;
-  }
-  template <typename T>
-  static Narrowed<T> narrow(T argument) {
-    if constexpr (std::is_same_v<T, RawCount>) {
-      // Negative counts are an error whatever their value. The library reports it.
-      return argument < 0 ? -1 : static_cast<int>(argument);
-    } else if constexpr (std::is_same_v<T, const RawCount*>) {
-      return nullptr;  // they do not fit
-    } else {
-      return argument;
-    }
+  /// Looks again for a function that was missing at the first call.
+  int call_what_came(Arguments... arguments) const {
+    const Next again(symbol_, otherwise_);
+    return again.function_ == nullptr ? refuse_missing(symbol_) : again(arguments...);
   }
 
   const char* symbol_;
+  const char* otherwise_;
   bool is_pmpi_;
   const std::atomic<bool>* serves_;
   Function* function_;
   bool goes_to_tool_ = false;
-  NarrowedFunction* narrowed_ = nullptr;
 };
 
 }  // namespace stretto
@@ -156,33 +110,22 @@ class Next<int(Arguments...)> {
 // the one that MPI's header declares. `parameters` are in parentheses. The body may use `next`. The body also
 // runs in processes that Stretto does not serve, and before MPI_Init. So most functions are made by
 // STRETTO_TAKE_OVER instead.
-#define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \
+#define STRETTO_DEFINE(symbol, parameters, ...)                                                     \
   extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
   int entry_##symbol parameters {                                                                   \
-    static const Next<int parameters> next(#symbol, otherwise, narrowed);                           \
+    static const Next<int parameters> next(#symbol);                                                \
     return ::stretto::without_exceptions([&]() -> int { __VA_ARGS__ });                             \
   }
 
-// Defines a function with large counts likewise. Open MPI 4 and 5 lack these functions. A library that is
-// opened late may refer to one weakly, to see whether it exists (mpi4py's wheel does). It must then not find
-// Stretto's.
-#define STRETTO_DEFINE_c(symbol, otherwise, narrowed, parameters, ...)                                \
-  STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, __VA_ARGS__)                                \
-  static int(*late_##symbol()) parameters {                                                           \
-    return ::stretto::lacks_large_counts() ? nullptr : &entry_##symbol;                               \
-  }                                                                                                   \
-  __attribute__((section("stretto_late"), used)) static ::stretto::LateFunction late_record_##symbol{ \
-      reinterpret_cast<void*>(&entry_##symbol), reinterpret_cast<void*>(&late_##symbol)};
-
 /// Define a function of MPI, and its PMPI form. The body only gets calls that are Stretto's concern: this is
 /// the one place that decides so. `arguments` are those of the function, in parentheses.
-#define STRETTO_SERVE(kind, symbol, parameters, arguments, ...) \
-  STRETTO_DEFINE##kind(symbol, nullptr, nullptr, parameters, {  \
-    if (!next.concerns_stretto()) return next arguments;        \
-    __VA_ARGS__                                                 \
+#define STRETTO_SERVE(symbol, parameters, arguments, ...) \
+  STRETTO_DEFINE(symbol, parameters, {                    \
+    if (!next.concerns_stretto()) return next arguments;  \
+    __VA_ARGS__                                           \
   })
-#define STRETTO_TAKE_OVER_FUNCTION(kind, function, parameters, arguments, ...) \
-  STRETTO_SERVE(kind, function, parameters, arguments, __VA_ARGS__)            \
-  STRETTO_SERVE(kind, P##function, parameters, arguments, __VA_ARGS__)
+#define STRETTO_TAKE_OVER_FUNCTION(function, parameters, arguments, ...) \
+  STRETTO_SERVE(function, parameters, arguments, __VA_ARGS__)            \
+  STRETTO_SERVE(P##function, parameters, arguments, __VA_ARGS__)
 #define STRETTO_TAKE_OVER(name, parameters, arguments, ...) \
-  STRETTO_TAKE_OVER_FUNCTION(, MPI_##name, parameters, arguments, __VA_ARGS__)
+  STRETTO_TAKE_OVER_FUNCTION(MPI_##name, parameters, arguments, __VA_ARGS__)

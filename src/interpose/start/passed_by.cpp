@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports that calls have passed by Stretto. If calls look past the preload, and no audit brings them here
-// (src/audit), this file is all of Stretto that runs, at the end of the process.
+// Reports that calls have passed by Stretto, at the end of a process. If calls look past the preload, and no
+// audit brings them here (src/audit), this file is all of Stretto that runs (front/passed_by.cpp).
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "elf/file.hpp"
+#include "elf/inside.hpp"
 #include "interpose/start/launcher.hpp"
 #include "interpose/start/unserved.hpp"
 #include "mpi/mpi.hpp"
@@ -49,19 +49,19 @@ std::string find_reason() {
          " reached Stretto: an MPI library is linked into it statically; link it with the shared library";
 }
 
+}  // namespace
+}  // namespace stretto
+
 /// Writes the reason, unless Stretto is not preloaded: then nobody expects it to serve. The function uses
 /// nothing that a destructor may have ended.
-__attribute__((destructor)) void tell_of_calls_that_passed_by() {
-  if (environment("STRETTO_DISABLE") == "1" || !may_be_rank_0() ||
-      environment("LD_PRELOAD").find("libstretto") == std::string::npos)
+extern "C" __attribute__((visibility("default"))) void stretto_core_tell_of_passed_by() {
+  if (stretto::environment("STRETTO_DISABLE") == "1" || !stretto::may_be_rank_0() ||
+      stretto::environment("LD_PRELOAD").find("libstretto") == std::string::npos)
     return;
-  const std::string reason = find_reason();
-  if (reason.empty() || is_forked()) return;
-  tell_unserved(reason);
-  if (!is_strict()) return;
+  const std::string reason = stretto::find_reason();
+  if (reason.empty() || stretto::is_forked()) return;
+  stretto::tell_unserved(reason);
+  if (!stretto::is_strict()) return;
   std::fflush(nullptr);
   _exit(EXIT_FAILURE);
 }
-
-}  // namespace
-}  // namespace stretto

@@ -112,7 +112,8 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output_of(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder / "build", *options])
     command = paths.find_command()
     assert command is not None
-    for made in [command, paths.library(), paths.library().with_name("libstretto-audit.so")]:
+    parts = [paths.library().with_name(f"libstretto{part}.so") for part in ("", "-core", "-audit")]
+    for made in [command, *parts]:
         shutil.copy2(made, folder / "build")
     output_of(["cmake", "--install", folder / "build", "--prefix", folder / "made"])
     return (folder / "made").rename(folder / "moved")
@@ -130,6 +131,7 @@ def test_what_a_plain_build_installs(prefix: Path) -> None:
         f"{lib}/cmake/Stretto/StrettoTargets.cmake",
         f"{lib}/cmake/Stretto/StrettoTargets-release.cmake",
         f"{lib}/libstretto-audit.so",
+        f"{lib}/libstretto-core.so",
         f"{lib}/libstretto.so",
         f"{lib}/pkgconfig/stretto.pc",
         "share/stretto/spank_stretto.c",
