@@ -18,8 +18,8 @@ namespace {
 constinit std::atomic<void*> core{nullptr};
 constinit std::atomic<bool> has_failed{false};
 
-/// Writes the path of the core into a text of PATH_MAX characters: it lies beside this library, of which there
-/// may be symbolic links elsewhere. Returns whether the path fits.
+/// Writes the path of the core into a text of PATH_MAX characters: it lies beside this library, of which
+/// there may be symbolic links elsewhere. Returns whether the path fits.
 bool path_of_core(char* path) {
   constexpr char name[] = "libstretto-core.so";
   Dl_info own{};

@@ -21,7 +21,6 @@
 namespace stretto {
 namespace {
 
-
 /// Calls `what` for all connections of one direction between two ranks.
 template <typename First>
 void for_each_connection(First& first, const auto& what) {
