@@ -5,6 +5,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 
 #include "text/json_reader.hpp"
 
@@ -88,7 +89,7 @@ TEST(Fabric, IsReadAsItWasWritten) {
                   .from = std::size_t{1} << below(40)};
       one.spec = parse_spec(one.kind.collective, specs[static_cast<std::size_t>(below(2))]);
       one.gain = below(3);
-      one.seconds = below(3) * 1e-5;
+      one.seconds = below(3) * 1e-3;
       if (one.seconds > 0) one.bytes = one.kind.from + static_cast<std::size_t>(below(1000));
       fabric.keep(one);
     }
@@ -122,7 +123,7 @@ TEST(Fabric, ALaterDecisionReplacesAnEarlierOne) {
 
 TEST(Fabric, ADroppedDecisionIsNoneUntilAnotherReplacesIt) {
   Fabric fabric(identity);
-  fabric.keep(decision(1024, "ring:segment_bytes=1"));
+  fabric.keep(decision(1024, "ring:segment_bytes=8"));
   const CallKind kind{.nodes = 8, .from = 1024};
   EXPECT_EQ(fabric.drop({.nodes = 9, .from = 1024}), nullptr);
   const Decision dropped = *fabric.drop(kind);
@@ -136,6 +137,18 @@ TEST(Fabric, ADroppedDecisionIsNoneUntilAnotherReplacesIt) {
   EXPECT_EQ(to_string(again.find(kind)->spec), "rabenseifner");
   again.keep(dropped);  // by a job that does not know the next one
   EXPECT_EQ(to_string(again.find(kind)->spec), "rabenseifner");
+}
+
+TEST(Fabric, ADecisionThatCannotBeTrueIsDropped) {
+  for (const auto& [spec, holds] : {std::pair{"ring:segment_bytes=1", false},
+                                    {"ring:segments=32768", false},
+                                    {"ring:segments=1000", true},
+                                    {"ring:segment_bytes=1KiB", true}}) {
+    Fabric fabric(identity);
+    fabric.keep(decision(1 << 20, spec));
+    const Fabric again(fabric.text(), identity);
+    EXPECT_EQ(again.find({.nodes = 8, .from = 1 << 20}) != nullptr, holds) << spec;
+  }
 }
 
 MeasuredNetwork measured_on(double busy, double rate) {

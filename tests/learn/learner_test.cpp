@@ -229,8 +229,8 @@ TEST(Learner, ADecidedChoiceThatTakesManyTimesAsLongMakesTwoCalls) {
     job.sizes = {std::size_t{1} << 20, longer << 20};
     const Result result = run(job);
     EXPECT_EQ(times_used(result, 0, 0, 2), 2);
-    // In its own duel it is called once more.
-    EXPECT_EQ(times_used(result, 0, 2, 100), 1);
+    // Afterwards it has a duel like any other.
+    EXPECT_LE(times_used(result, 0, 2, 100), 2);
     EXPECT_EQ(result.changes, 1);
     EXPECT_TRUE(result.outcome->spec.is_pass_through());
   }

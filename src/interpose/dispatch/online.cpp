@@ -26,21 +26,13 @@ constexpr std::size_t most_modelled = 6;
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr std::uint64_t short_calls_before_probe = 8;
 
-/// Whether a call can be as fast as it was, cut into so many segments.
-bool is_possible(const Decision& decision) {
-  constexpr double least_of_segment = 0.1e-6;
-  const std::size_t segments =
-      decision.spec.pipelining.count(decision.bytes / sizeof(double), sizeof(double));
-  return decision.seconds == 0 || least_of_segment * static_cast<double>(segments - 1) < decision.seconds;
-}
-
 /// Returns the decision of an earlier job, or of another communicator of this job; nullptr if none fits.
 const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
                               MPI_Comm comm) {
   if (!may_be_kept(traits)) return nullptr;
   const Decision* decision =
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
-  if (decision == nullptr || !is_possible(*decision)) return nullptr;
+  if (decision == nullptr) return nullptr;
   // The decision must serve every call of the kind.
   return why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
 }

@@ -46,6 +46,14 @@ double read_busy(JsonObject& object) {
   return part;
 }
 
+/// Whether a call can be as fast as it says, cut into so many segments.
+bool is_possible(const Decision& decision) {
+  constexpr double least_of_segment = 0.1e-6;
+  const std::size_t segments =
+      decision.spec.pipelining.count(decision.bytes / sizeof(double), sizeof(double));
+  return decision.seconds == 0 || least_of_segment * static_cast<double>(segments - 1) < decision.seconds;
+}
+
 Decision read_decision(const JsonValue& value) {
   JsonObject object = value.object();
   Decision decision;
@@ -80,6 +88,7 @@ Decision read_decision(const JsonValue& value) {
   decision.busy = read_busy(object);
   if (const auto dropped = object.optional("dropped")) decision.is_dropped = dropped->truth();
   object.finish();
+  decision.is_dropped = decision.is_dropped || !is_possible(decision);
   return decision;
 }
 
