@@ -309,6 +309,10 @@ void bind_proof(nb::module_& module) {
       .def_ro("error", &Proof::error, "One line, empty if the proof holds.")
       .def_ro("carried_out", &Proof::carried_out,
               "The ranks whose schedules were carried out. If they are not all, they stand for the others.")
+      .def_ro("compared", &Proof::compared,
+              "The other ranks whose schedules were found to be those of the ranks that stand for them.")
+      .def_ro("is_sample", &Proof::is_sample,
+              "Ranks stand for others whose schedules were not compared, so this is no proof.")
       .def_ro("keeps_order", &Proof::keeps_order)
       .def_ro("has_fixed_tree", &Proof::has_fixed_tree)
       .def_ro("blocks", &Proof::blocks, "The number of blocks into which the message is cut.")
@@ -329,8 +333,9 @@ void bind_proof(nb::module_& module) {
       },
       "Proves the schedules of all ranks, out of place and in place, and what the registry says about "
       "them.\n\n"
-      "Where that would take more than about 3 GiB, ranks that behave alike stand for the others. Raises\n"
-      "ValueError early if there are none.");
+      "Where that would take more than about 3 GiB, ranks that behave alike stand for the others: all\n"
+      "schedules are compared, or, if they have more than 2^31 actions, some (is_sample). Raises ValueError\n"
+      "if there are no such ranks.");
   def_question(
       module, "keeps_order",
       [](const Question& question) { return keeps_order(question.recipe, question.topology, question.root); },

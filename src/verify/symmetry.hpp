@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "algorithms/registry.hpp"
@@ -20,6 +21,9 @@ struct Symmetry {
   /// Whether the operands of a reduction change sides, but for which the schedules are alike. Around a ring,
   /// the lower rank is on the left.
   bool changes_sides = false;
+  /// Of how many ranks, beside the first `period`, the schedules were found to be those that the turns make.
+  /// If they are not all others, the symmetry is known by a sample only.
+  int compared = 0;
 
   /// Every rank stands for itself.
   static Symmetry none(int ranks, int blocks) {
@@ -39,7 +43,7 @@ struct Symmetry {
   }
   /// Whether a run of blocks holds the same blocks after a turn.
   [[nodiscard]] bool stays(int first, int count) const {
-    return block_period == 0 || (first % circle == 0 && count % circle == 0);
+    return block_period == 0 || (count >= circle && first % circle == 0 && count % circle == 0);
   }
 
   friend bool operator==(const Symmetry&, const Symmetry&) = default;
@@ -51,9 +55,11 @@ struct Symmetry {
   }
 };
 
-/// Finds ranks that behave alike. The schedules of the stand-ins are compared with those of `most_compared`
-/// turns of them, or of all turns if there are no more. Returns nothing if every rank is different, as far as
-/// that is known: where there is a root or a late rank, or where links or nodes differ.
-std::optional<Symmetry> find_symmetry(const Recipe& recipe, const Topology& topology, int most_compared = 16);
+/// Finds ranks that behave alike. The schedules of all ranks are built and compared with those of the
+/// stand-ins, on all cores. If they have more than `most_actions` actions, only some are compared, those at
+/// the borders among them: `compared` says how many. Returns nothing if a rank is different, or where there
+/// is a root or a late rank, or links or nodes differ.
+std::optional<Symmetry> find_symmetry(const Recipe& recipe, const Topology& topology,
+                                      std::int64_t most_actions = std::int64_t{1} << 31);
 
 }  // namespace stretto

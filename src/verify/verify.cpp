@@ -234,14 +234,17 @@ Proof verify(const Recipe& recipe, const Topology& topology, int root) {
   }
   throw std::invalid_argument(
       to_string(recipe) + " cannot be proven on " + std::to_string(topology.ranks()) +
-      " ranks: the proof carries out the schedules of all of them, since none behaves like another, which "
+      " ranks: the proof carries out the schedules of all of them, since they do not all behave alike, which "
       "takes more than 3 GiB; prove it on fewer nodes with as many ranks each");
 }
 
 Proof verify(const Recipe& recipe, const Topology& topology, const Symmetry& symmetry) {
   Schedules stand_ins(symmetry, recipe.algorithm->collective, 0);
   for (int rank = 0; rank < symmetry.period; ++rank) stand_ins.add(build(recipe, topology, 0, rank));
-  return prove(stand_ins, recipe, topology, 0);
+  Proof proof = prove(stand_ins, recipe, topology, 0);
+  proof.compared = symmetry.compared;
+  proof.is_sample = proof.carried_out + proof.compared < topology.ranks();
+  return proof;
 }
 
 }  // namespace stretto

@@ -34,6 +34,11 @@ struct Proof {
   /// How many ranks were carried out; fewer than all if they stand for others (Symmetry). Then it is not
   /// known whether results keep rank order or are those of the fixed tree.
   int carried_out = 0;
+  /// The schedules of how many others were found to be those of the ranks that stand for them.
+  int compared = 0;
+  /// Ranks stand for others whose schedules nobody has built, since those of all ranks have too many actions.
+  /// Then this is no proof.
+  bool is_sample = false;
   /// Every result is a0 op a1 op … in rank order.
   bool keeps_order = true;
   /// Every result is the expression of the fixed tree.
@@ -71,7 +76,7 @@ Proof verify(const Problem& problem, std::span<const Schedule> schedules, const 
 
 /// Builds the schedules, proves them in both placements, and checks what the registry says of the recipe.
 /// Where the schedules of all ranks would take more than about 3 GiB, ranks that behave alike stand for the
-/// others. Throws std::invalid_argument early if there are none.
+/// others. Throws std::invalid_argument if there are none.
 Proof verify(const Recipe& recipe, const Topology& topology, int root = 0);
 
 /// Proves the recipe by the ranks that stand for all others.

@@ -232,10 +232,12 @@ def print_crossings(crossings: Iterable[Crossing]) -> None:
 
 
 def prove(recipe: Recipe, topology: _core.Topology) -> _core.Report:
-    """Proves a recipe and returns the report. Raises StrettoError for a wrong recipe."""
+    """Proves a recipe and returns the report. Raises StrettoError for one that is wrong or not proven."""
     report = _core.verify(recipe.collective, recipe.text, topology)
     if not report.ok:
         raise StrettoError(f"{recipe}: {report.error}")
+    if report.is_sample:
+        raise StrettoError(f"{recipe}: {topology.ranks} ranks are too many for a proof; take fewer")
     return report
 
 

@@ -57,18 +57,39 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class StandIns:
+    """The ranks whose schedules were carried out, where they stood for others."""
+
+    count: int
+    compared: int
+    """How many of the others have the schedules that the stand-ins stand for, as far as was compared."""
+    others: int
+
+    @property
+    def are_sample(self) -> bool:
+        """Whether some schedules were not compared. Then nothing is proven."""
+        return self.compared < self.others
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """What the proofs of all recipes found."""
 
     failures: list[Failure] = field(default_factory=list)
     """One root for each recipe and topology at most."""
-    stand_ins: dict[Recipe, int] = field(default_factory=dict)
-    """How many ranks stood for all others, where some did."""
+    stand_ins: dict[Recipe, StandIns] = field(default_factory=dict)
+    """Those of one topology, where any stood for others: of a sample, if there is one."""
 
     def add(self, other: Findings) -> None:
         """Adds the findings of other proofs."""
         self.failures.extend(other.failures)
-        self.stand_ins.update(other.stand_ins)
+        for recipe, stand_ins in other.stand_ins.items():
+            self.add_stand_ins(recipe, stand_ins)
+
+    def add_stand_ins(self, recipe: Recipe, stand_ins: StandIns) -> None:
+        """Adds those of another topology."""
+        if recipe not in self.stand_ins or not self.stand_ins[recipe].are_sample:
+            self.stand_ins[recipe] = stand_ins
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +157,9 @@ def _prove(task: _Task) -> Findings:
             except ValueError as error:
                 raise StrettoError(f"{task.recipe.collective} {error}") from None
             if report.carried_out < topology.ranks:
-                found.stand_ins[task.recipe] = report.carried_out
+                others = topology.ranks - report.carried_out
+                stand_ins = StandIns(report.carried_out, report.compared, others)
+                found.add_stand_ins(task.recipe, stand_ins)
             if not report.ok:
                 found.failures.append(Failure(task.recipe, text, root, report.error))
                 break

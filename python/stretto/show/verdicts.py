@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from stretto.show.proof import Failure, Findings, Scope
+from stretto.show.proof import Failure, Findings, Scope, StandIns
 from stretto.spec.recipes import Recipe
 from stretto.spec.topologies import as_option, parse_topology
 from stretto.support.json_files import document_text
@@ -22,8 +22,18 @@ class Verdict:
     """The number of topologies on which the recipe is wrong."""
     simplest: Failure | None
     """The failure with the fewest ranks."""
-    stand_ins: int | None = None
-    """How many ranks stood for all others; None if all were carried out."""
+    stand_ins: StandIns | None = None
+    """The ranks that stood for all others; None if all were carried out."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the recipe is right on all topologies, and all schedules were looked at."""
+        return self.simplest is None and not self.is_sample
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some schedules were not looked at."""
+        return self.stand_ins is not None and self.stand_ins.are_sample
 
 
 def judge_all(recipes: Iterable[Recipe], found: Findings) -> Iterator[Verdict]:
@@ -40,11 +50,13 @@ def verdicts_json(verdicts: Iterable[Verdict], scope: Scope) -> str:
         {
             "collective": one.recipe.collective,
             "recipe": one.recipe.text,
-            "proven": one.simplest is None,
+            "proven": one.is_proven,
+            "sampled": one.is_sample,
             "wrong_topologies": one.wrong,
             "simplest": one.simplest
             and {"topology": one.simplest.topology, "root": one.simplest.root, "error": one.simplest.error},
-            "stand_ins": one.stand_ins,
+            "stand_ins": one.stand_ins and one.stand_ins.count,
+            "compared": one.stand_ins and one.stand_ins.compared,
         }
         for one in verdicts
     ]
@@ -59,13 +71,16 @@ def print_verdicts(verdicts: Iterable[Verdict], scope: Scope) -> None:
             where = f"{one.wrong} of {len(scope.topologies)} topologies"
             print(f"{one.recipe}: WRONG on {where};\n  {_failure_text(one.simplest)}")
         else:
-            print(f"{one.recipe}: proven {scope.text}{_stand_ins_text(one.stand_ins)}")
+            verdict = "sampled, NOT PROVEN," if one.is_sample else "proven"
+            print(f"{one.recipe}: {verdict} {scope.text}{_stand_ins_text(one.stand_ins)}")
 
 
-def _stand_ins_text(count: int | None) -> str:
-    if count is None:
+def _stand_ins_text(stand_ins: StandIns | None) -> str:
+    if stand_ins is None:
         return ""
-    return ", by 1 rank that stands for all" if count == 1 else f", by {count} ranks that stand for all"
+    count = "1 rank that stands" if stand_ins.count == 1 else f"{stand_ins.count} ranks that stand"
+    compared = f"only {stand_ins.compared} of" if stand_ins.are_sample else "all"
+    return f", by {count} for all; {compared} {stand_ins.others} others were compared"
 
 
 def _failure_text(failure: Failure) -> str:

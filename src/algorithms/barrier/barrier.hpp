@@ -14,7 +14,8 @@ std::span<const Algorithm> table();
 Schedule dissemination(const Task& task, int rank);
 Schedule smp(const Task& task, int rank);
 
-/// Appends a dissemination with radix r among `ranks`, of which this rank is number `me`.
-void append_dissemination(Schedule& schedule, std::span<const int> ranks, int me, int radix);
+/// Appends a dissemination with radix r among `count` ranks, of which this rank is number `me`. Number i is
+/// rank `ranks[i]`, or rank i if `ranks` is empty.
+void append_dissemination(Schedule& schedule, int count, std::span<const int> ranks, int me, int radix);
 
 }  // namespace stretto::barrier

@@ -3,16 +3,16 @@
 // places ahead, for d from 1 to r-1, that it and all ranks of which it knows have arrived. ⌈log_r p⌉ rounds.
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
-#include <vector>
 
 #include "algorithms/barrier/barrier.hpp"
 
 namespace stretto::barrier {
 
-void append_dissemination(Schedule& schedule, std::span<const int> ranks, int me, int radix) {
-  const auto p = static_cast<std::int64_t>(ranks.size());
-  const auto rank_of = [&](std::int64_t number) { return ranks[static_cast<std::size_t>(number % p)]; };
+void append_dissemination(Schedule& schedule, int count, std::span<const int> ranks, int me, int radix) {
+  const std::int64_t p = count;
+  const auto rank_of = [&](std::int64_t number) {
+    return ranks.empty() ? static_cast<int>(number % p) : ranks[static_cast<std::size_t>(number % p)];
+  };
   for (std::int64_t distance = 1; distance < p; distance *= radix) {
     const std::int64_t end = std::min(distance * radix, p);
     for (std::int64_t step = distance; step < end; step += distance) {
@@ -25,9 +25,7 @@ void append_dissemination(Schedule& schedule, std::span<const int> ranks, int me
 
 Schedule dissemination(const Task& task, int rank) {
   Schedule schedule(task.ranks(), rank, 1);
-  std::vector<int> ranks(static_cast<std::size_t>(task.ranks()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  append_dissemination(schedule, ranks, rank, task.radix);
+  append_dissemination(schedule, task.ranks(), {}, rank, task.radix);
   return schedule;
 }
 

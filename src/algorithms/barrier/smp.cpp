@@ -10,7 +10,6 @@ Schedule smp(const Task& task, int rank) {
   const Topology& topology = task.topology;
   const int node = topology.node(rank);
   const auto on_node = topology.on_node(node);
-  const std::vector<int> leaders = leaders_of_nodes(topology, on_node.front());
   Schedule schedule(task.ranks(), rank, 1);
   const int leader = on_node.front();
   if (rank != leader) {
@@ -19,7 +18,8 @@ Schedule smp(const Task& task, int rank) {
   }
   for (const int from : on_node.subspan(1)) schedule.recv(scratch(schedule.add_scratch(0)), from);
   schedule.end_round();
-  append_dissemination(schedule, leaders, node, task.radix);
+  const std::vector<int> leaders = leaders_of_nodes(topology, leader);
+  append_dissemination(schedule, topology.nodes, leaders, node, task.radix);
   for (const int to : on_node.subspan(1)) schedule.send(input(0), to);
   return schedule.end_round();
 }

@@ -29,7 +29,7 @@ from stretto.regret import session
 from stretto.reproduce.figure import Bench, Claim, Figure, Verdict
 from stretto.reproduce.figure import Result as Reproduced
 from stretto.show import algorithms, verdicts
-from stretto.show.proof import Failure, Findings, Scope
+from stretto.show.proof import Failure, Findings, Scope, StandIns
 from stretto.spec.labels import label_of
 from stretto.spec.recipes import Recipe
 from stretto.study.guidelines import Guideline
@@ -658,14 +658,14 @@ def test_an_error_is_one_line_and_no_document(line: str, status: int, said: str)
 def test_a_wrong_recipe_has_its_simplest_failure() -> None:
     recipe = Recipe("bcast", "chain")
     failures = [Failure(recipe, text, 1, "rank 1 waits") for text in ("nodes=4,ppn=1", "nodes=2,ppn=1")]
-    found = Findings(failures, {Recipe("bcast", "binomial"): 2})
+    found = Findings(failures, {Recipe("bcast", "binomial"): StandIns(2, 6, 6)})
     judged = verdicts.judge_all([recipe, Recipe("bcast", "binomial")], found)
     content = json.loads(verdicts.verdicts_json(judged, Scope(["a"] * 4, "for 4 topologies")))
     wrong, right = content["verdicts"]
     assert (wrong["proven"], wrong["wrong_topologies"]) == (False, 2)
     assert wrong["simplest"] == {"topology": "nodes=2,ppn=1", "root": 1, "error": "rank 1 waits"}
     assert (right["proven"], right["wrong_topologies"], right["simplest"]) == (True, 0, None)
-    assert (wrong["stand_ins"], right["stand_ins"]) == (None, 2)
+    assert (wrong["stand_ins"], right["stand_ins"], right["compared"]) == (None, 2, 6)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])

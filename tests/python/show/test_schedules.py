@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from stretto.cli.algorithms import algorithms
 from stretto.cli.show import show
 from stretto.cli.verify import verify
 from stretto.show import picture
-from stretto.show.algorithms import multiple
+from stretto.show.algorithms import multiple, prove
 from stretto.show.diagram import make_diagram
 from stretto.show.picture import draw_picture
 from stretto.show.proof import roots_of
@@ -26,6 +27,7 @@ from stretto.show.terminal import draw_text, text_legend
 from stretto.show.timeline import Blocks, Timeline, make_timeline
 from stretto.show.view import make_view
 from stretto.spec.recipes import Recipe, all_recipes
+from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
 
 PNG_START = b"\x89PNG\r\n\x1a\n"
@@ -307,9 +309,33 @@ def test_verify_shows_the_error_of_the_fewest_ranks(monkeypatch: pytest.MonkeyPa
 
 
 def test_verify_says_that_a_rank_stood_for_all() -> None:
-    where = ("--topology", "nodes=2048,ppn=16")
-    proven = "allgather ring: proven on nodes=2048,ppn=16, by 1 rank that stands for all\n"
-    assert run("verify", "ring", "--collective", "allgather", *where) == proven
+    where = ("--topology", "nodes=8192,ppn=16")
+    proven = "proven on nodes=8192,ppn=16, by 1 rank that stands for all; all 131071 others were compared"
+    output = run("verify", "dissemination:radix=2", "--collective", "barrier", *where)
+    assert output == f"barrier dissemination:radix=2: {proven}\n"
+
+
+def test_a_sample_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Report:
+        def __init__(self, topology: _core.Topology) -> None:
+            self.ok, self.error = True, ""
+            self.carried_out = 1 if topology.ranks > 2 else topology.ranks
+            self.compared = 1 if topology.ranks > 2 else 0
+            self.is_sample = topology.ranks > 2
+
+    monkeypatch.setattr(_core, "verify", lambda _collective, _name, topology, *_: Report(topology))
+    command = ["verify", "ring", "--collective", "allreduce", "--ranks", "1..4", "--topologies", "0"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    scope = "for 1..4 ranks and 0 topologies"
+    counts = "by 1 rank that stands for all; only 1 of 3 others were compared"
+    assert result.output == f"allreduce ring: sampled, NOT PROVEN, {scope}, {counts}\n"
+    content = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
+    (verdict,) = content["verdicts"]
+    assert (verdict["proven"], verdict["sampled"], verdict["wrong_topologies"]) == (False, True, 0)
+    assert (verdict["stand_ins"], verdict["compared"]) == (1, 1)
+    with pytest.raises(StrettoError, match="too many for a proof"):
+        prove(Recipe("allreduce", "ring"), parse_topology("nodes=4,ppn=1"))
 
 
 def test_roots_are_all_of_few_ranks_and_four_of_many() -> None:
