@@ -33,9 +33,9 @@ Function* look_up(const char* name) {
 const int count = 30'001;
 stretto_place place;
 
-void wait_for(stretto_work* work, const std::string& what) {
+void wait_for(stretto_work* work, const std::string& what, double seconds = 60) {
   CHECK(work != nullptr, what + ": " + CALL(stretto_error)());
-  CHECK(CALL(stretto_work_wait)(work, 60) == 1, what + " does not end");
+  CHECK(CALL(stretto_work_wait)(work, seconds) == 1, what + " does not end");
   const char* error = CALL(stretto_work_error)(work);
   CHECK(error == nullptr, what + ": " + error);
   CALL(stretto_work_free)(work);

@@ -32,6 +32,7 @@ namespace {
   } while (false)
 
 #include "../interpose/group_parts.hpp"
+#include "long_messages.hpp"
 #include "strangers.hpp"
 
 namespace {
@@ -194,6 +195,14 @@ long resident_kib() {
 void groups(int rank, int ranks, const fs::path& folder) {
   begin(rank, ranks, folder);
   check_groups();
+  end();
+}
+
+void long_messages(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder);
+  stretto_group* group = everybody();
+  check_long_messages(group, rank);
+  CALL(stretto_group_free)(group);
   end();
 }
 
@@ -561,14 +570,23 @@ struct Part {
   bool kills = false;
   void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {{"groups", groups},       {"again", again},
-                          {"killed", killed, true}, {"forked", forked, true},
-                          {"parents", parents},     {"stopped", stopped},
-                          {"silent", silent},       {"shot", shot, true},
-                          {"gone", gone},           {"given_up", given_up},
-                          {"leaving", leaving},     {"exiting", exiting},
-                          {"lengths", lengths},     {"late", late},
-                          {"missing", missing},     {"hostile", hostile, false, attack}};
+constexpr Part parts[] = {{"groups", groups},
+                          {"again", again},
+                          {"long_messages", long_messages},
+                          {"killed", killed, true},
+                          {"forked", forked, true},
+                          {"parents", parents},
+                          {"stopped", stopped},
+                          {"silent", silent},
+                          {"shot", shot, true},
+                          {"gone", gone},
+                          {"given_up", given_up},
+                          {"leaving", leaving},
+                          {"exiting", exiting},
+                          {"lengths", lengths},
+                          {"late", late},
+                          {"missing", missing},
+                          {"hostile", hostile, false, attack}};
 
 /// Waits for all ranks. If one fails, the others get some seconds to report errors. Returns how many failed.
 int wait_for_ranks(std::vector<pid_t> ranks, bool may_be_killed) {

@@ -9,13 +9,14 @@
 
 #include "faces/sockets/functions.hpp"
 #include "mpi/places.hpp"
+#include "mpi/raw_handle.hpp"
 
 namespace stretto::faces::sockets {
 namespace {
 
 using Kind = TreeCall::Kind;
 
-std::size_t bytes_in(int count, MPI_Datatype type) {
+std::size_t bytes_in(RawCount count, MPI_Datatype type) {
   return static_cast<std::size_t>(count) * type->bytes;
 }
 
@@ -65,43 +66,44 @@ int finish_at_once(const void* input, void* output, std::size_t bytes, MPI_Comm 
   return MPI_SUCCESS;
 }
 
-std::size_t bytes_in(const int* counts, MPI_Datatype type, MPI_Comm comm) {
+std::size_t bytes_in(const RawCount* counts, MPI_Datatype type, MPI_Comm comm) {
   std::size_t bytes = 0;
   for (int i = 0; i < comm->size(); ++i) bytes += bytes_in(counts[i], type);
   return bytes;
 }
 
-int allreduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/,
+int allreduce_at_once(const void* input, void* output, RawCount count, MPI_Datatype type, MPI_Op /*op*/,
                       MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
-int reduce_at_once(const void* input, void* output, int count, MPI_Datatype type, MPI_Op /*op*/, int /*root*/,
-                   MPI_Comm comm, void* request) {
+int reduce_at_once(const void* input, void* output, RawCount count, MPI_Datatype type, MPI_Op /*op*/,
+                   int /*root*/, MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
-int reduce_scatter_at_once(const void* input, void* output, const int* counts, MPI_Datatype type,
+int reduce_scatter_at_once(const void* input, void* output, const RawCount* counts, MPI_Datatype type,
                            MPI_Op /*op*/, MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(counts, type, comm), comm, request);
 }
-int bcast_at_once(void* data, int count, MPI_Datatype type, int /*root*/, MPI_Comm comm, void* request) {
+int bcast_at_once(void* data, RawCount count, MPI_Datatype type, int /*root*/, MPI_Comm comm, void* request) {
   return finish_at_once(data, data, bytes_in(count, type), comm, request);
 }
-int equal_blocks_at_once(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
-                         MPI_Datatype /*its*/, MPI_Comm comm, void* request) {
+int equal_blocks_at_once(const void* input, RawCount count, MPI_Datatype type, void* output,
+                         RawCount /*received*/, MPI_Datatype /*its*/, MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
-int rooted_blocks_at_once(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
-                          MPI_Datatype /*its*/, int /*root*/, MPI_Comm comm, void* request) {
+int rooted_blocks_at_once(const void* input, RawCount count, MPI_Datatype type, void* output,
+                          RawCount /*received*/, MPI_Datatype /*its*/, int /*root*/, MPI_Comm comm,
+                          void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
-int allgatherv_at_once(const void* input, int /*count*/, MPI_Datatype /*type*/, void* output,
-                       const int* counts, const int* /*places*/, MPI_Datatype its, MPI_Comm comm,
+int allgatherv_at_once(const void* input, RawCount /*count*/, MPI_Datatype /*type*/, void* output,
+                       const RawCount* counts, const RawCount* /*places*/, MPI_Datatype its, MPI_Comm comm,
                        void* request) {
   return finish_at_once(input, output, bytes_in(counts, its, comm), comm, request);
 }
-int alltoallv_at_once(const void* input, const int* /*counts*/, const int* /*places*/, MPI_Datatype /*type*/,
-                      void* output, const int* received, const int* /*its_places*/, MPI_Datatype its,
-                      MPI_Comm comm, void* request) {
+int alltoallv_at_once(const void* input, const RawCount* /*counts*/, const RawCount* /*places*/,
+                      MPI_Datatype /*type*/, void* output, const RawCount* received,
+                      const RawCount* /*its_places*/, MPI_Datatype its, MPI_Comm comm, void* request) {
   return finish_at_once(input, output, bytes_in(received, its, comm), comm, request);
 }
 int barrier_at_once(MPI_Comm comm, void* request) {
@@ -146,18 +148,18 @@ int Functions::Allgather(const void* input, int count, MPI_Datatype type, void* 
 
 void* find_symbol(const char* name) {
   static const std::array symbols{
-      symbol("own:MPI_Iallreduce", allreduce_at_once),
-      symbol("own:MPI_Ireduce", reduce_at_once),
-      symbol("own:MPI_Ireduce_scatter", reduce_scatter_at_once),
-      symbol("own:MPI_Ireduce_scatter_block", allreduce_at_once),
-      symbol("own:MPI_Ibcast", bcast_at_once),
-      symbol("own:MPI_Iallgather", equal_blocks_at_once),
-      symbol("own:MPI_Iallgatherv", allgatherv_at_once),
-      symbol("own:MPI_Igather", rooted_blocks_at_once),
-      symbol("own:MPI_Iscatter", rooted_blocks_at_once),
-      symbol("own:MPI_Ialltoall", equal_blocks_at_once),
-      symbol("own:MPI_Ialltoallv", alltoallv_at_once),
-      symbol("own:MPI_Ibarrier", barrier_at_once),
+      symbol("own:MPI_Iallreduce_c", allreduce_at_once),
+      symbol("own:MPI_Ireduce_c", reduce_at_once),
+      symbol("own:MPI_Ireduce_scatter_c", reduce_scatter_at_once),
+      symbol("own:MPI_Ireduce_scatter_block_c", allreduce_at_once),
+      symbol("own:MPI_Ibcast_c", bcast_at_once),
+      symbol("own:MPI_Iallgather_c", equal_blocks_at_once),
+      symbol("own:MPI_Iallgatherv_c", allgatherv_at_once),
+      symbol("own:MPI_Igather_c", rooted_blocks_at_once),
+      symbol("own:MPI_Iscatter_c", rooted_blocks_at_once),
+      symbol("own:MPI_Ialltoall_c", equal_blocks_at_once),
+      symbol("own:MPI_Ialltoallv_c", alltoallv_at_once),
+      symbol("own:MPI_Ibarrier_c", barrier_at_once),
   };
   const auto found = std::ranges::find(symbols, std::string_view(name), &Symbol::name);
   return found == symbols.end() ? nullptr : reinterpret_cast<void*>(found->function);

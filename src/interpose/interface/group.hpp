@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "mpi/raw_handle.hpp"
 #include "mpi/status.hpp"
 #include "stretto/group.h"
 
@@ -45,8 +46,9 @@ struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
 struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
   /// The requests of the work; those that have ended are null.
   std::vector<stretto::MPI_Request> requests;
-  /// Arrays that MPI reads until the end of the call.
-  std::vector<int> numbers;
+  /// Arrays that the call reads until its end, and those of a library whose counts are int.
+  std::vector<std::vector<stretto::RawCount>> numbers;
+  std::vector<std::vector<int>> narrowed;
   /// A datatype that was made for this call.
   stretto::MPI_Datatype datatype{};
   std::string error;
