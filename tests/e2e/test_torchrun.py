@@ -122,6 +122,7 @@ def check_right(ended: subprocess.CompletedProcess[str]) -> None:
     ("case", "ranks"),
     [
         ("again", 2),
+        ("held", 2),
         ("fewer", 3),
         ("first groups", 4),
         ("late", 3),

@@ -98,6 +98,29 @@ def again(ranks: Ranks) -> None:
     assert torch.all(tensor == 7)
 
 
+def held(ranks: Ranks) -> None:
+    """Who holds a group that was destroyed may use it, as with gloo, until another job begins."""
+    begin(ranks)
+    default, group = dist.group.WORLD, dist.new_group()
+    tensor = torch.ones(10)
+    work = group.allreduce([tensor]) if ranks.rank == 0 else None
+    dist.destroy_process_group()
+    ranks.meet("destroyed")
+    if work is None:
+        work = group.allreduce([tensor])
+    work.wait()
+    assert torch.all(tensor == ranks.size)
+    default.allreduce([tensor]).wait()
+    assert torch.all(tensor == ranks.size**2)
+    begin(ranks)
+    check_total(ranks.size)
+    line = refusal(lambda: default.allreduce([tensor]))
+    assert "was destroyed" in line, line
+    dist.destroy_process_group()
+    begin(ranks)
+    check_total(ranks.size)
+
+
 def fewer(ranks: Ranks) -> None:
     """Jobs of other ranks, and of other numbers of them, as after a change of nodes."""
     begin(ranks)
@@ -295,6 +318,7 @@ def restarted(_ranks: Ranks) -> None:
 
 CASES: dict[str, Callable[[Ranks], None]] = {
     "again": again,
+    "held": held,
     "fewer": fewer,
     "first groups": first_groups,
     "late": late,

@@ -37,8 +37,8 @@ def place_in_store_job(
     None if the ranks are in different jobs. That happens if the first group did not have all ranks.
     """
     global _job  # noqa: PLW0603  a process is in one job at a time
-    if not load_extension().is_in_store_job():
-        _job = None  # the last group has gone
+    if not load_extension().may_join_store_job():
+        _job = None  # the program has destroyed the last group
     clock = Clock(timeout)
     outcome, name = meet(store, rank, len(ranks), clock, _job.name if _job else "")
     if outcome is Outcome.MIXED:

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "completion.hpp"
@@ -32,6 +33,7 @@ struct StoreJob {
   std::mutex changing;  // held while a job begins or ends
   std::mutex mutex;     // guards the following members
   std::vector<ProcessGroup*> groups;
+  std::vector<ProcessGroup*> held;  // which the program has destroyed, but somebody still holds
   bool has_begun = false;
   int rank = 0;
   std::string exception;
@@ -39,6 +41,24 @@ struct StoreJob {
 
 StoreJob& job() {
   return of_process<StoreJob>();
+}
+
+/// Returns whether the group was there.
+bool remove(const ProcessGroup& group, std::vector<ProcessGroup*>& groups) {
+  const auto its = std::find(groups.begin(), groups.end(), &group);
+  if (its == groups.end()) return false;
+  groups.erase(its);
+  return true;
+}
+
+/// Ends the job, once its works have had some time to end. To be called with `changing` held.
+void end_job() {
+  const auto began = Clock::now();
+  end_all_works("its process group was destroyed before");
+  end(began);
+  forget_given_up();
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  job().has_begun = false;
 }
 
 /// A store of torch.distributed, with the functions by which Stretto uses it.
@@ -102,6 +122,11 @@ class StoreView {
 void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
                     const std::optional<std::string>& host, std::chrono::milliseconds timeout) {
   const std::lock_guard<std::mutex> changing(job().changing);
+  if (is_in_store_job()) {
+    // All its groups were destroyed, so whoever holds one gets errors from now on.
+    for (ProcessGroup* group : std::exchange(job().held, {})) group->free();
+    end_job();
+  }
   StoreView view(*store, timeout);
   const stretto_store functions = view.functions();
   const double seconds = std::chrono::duration<double>(timeout).count();
@@ -117,27 +142,29 @@ bool is_in_store_job() {
   return job().has_begun;
 }
 
+bool may_join_store_job() {
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  return job().has_begun && !job().groups.empty();
+}
+
 Membership::Membership(ProcessGroup& group) : group_(group) {
   const std::lock_guard<std::mutex> lock(job().mutex);
   job().groups.push_back(&group);
+}
+
+void Membership::hold() {
+  const std::lock_guard<std::mutex> lock(job().mutex);
+  if (remove(group_, job().groups)) job().held.push_back(&group_);
 }
 
 void Membership::leave() {
   const std::lock_guard<std::mutex> changing(job().changing);
   {
     const std::lock_guard<std::mutex> lock(job().mutex);
-    auto& groups = job().groups;
-    const auto its = std::find(groups.begin(), groups.end(), &group_);
-    if (its == groups.end()) return;
-    groups.erase(its);
-    if (!groups.empty() || !job().has_begun) return;
+    if (!remove(group_, job().groups) && !remove(group_, job().held)) return;
+    if (!job().groups.empty() || !job().held.empty() || !job().has_begun) return;
   }
-  const auto began = Clock::now();
-  end_all_works("its process group was destroyed before");
-  end(began);
-  forget_given_up();
-  const std::lock_guard<std::mutex> lock(job().mutex);
-  job().has_begun = false;
+  end_job();
 }
 
 void note_exception(const std::string& line) {
@@ -152,7 +179,9 @@ void end_with_process() {
       [](int /*status*/, void* /*none*/) {
         if (!is_in_store_job()) return;
         keep_others_out_of_mpi();
-        for (ProcessGroup* group : job().groups) group->free();
+        for (const auto* groups : {&job().groups, &job().held}) {
+          for (ProcessGroup* group : *groups) group->free();
+        }
         end(Clock::now(), job().exception);
         job().has_begun = false;
       },

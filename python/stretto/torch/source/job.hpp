@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job of this process. With MPI there is a single job, which ends with the process. Without MPI, a job
-// begins by a store and ends with its last group. After that, another job may begin.
+// begins by a store and ends with its last group, or when another one begins.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -18,6 +18,8 @@ void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& 
                     const std::optional<std::string>& host, std::chrono::milliseconds timeout);
 
 bool is_in_store_job();
+/// Whether the job may get more groups: it has one that the program has not destroyed.
+bool may_join_store_job();
 
 /// The membership of a group in the job of this process.
 class Membership {
@@ -27,6 +29,9 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
   ~Membership() { leave(); }
 
+  /// To be called when the program has destroyed the group. As with gloo, whoever still holds its object may
+  /// use it, until the object is gone, the process ends or begins another job.
+  void hold();
   /// Leaves the job. The last group ends a job that began by a store. Works in flight have some seconds to
   /// end. Works that have not ended by then fail.
   void leave();

@@ -100,6 +100,7 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def("end_with_process", &end_with_process);
   module.def("note_exception", &note_exception);
   module.def("is_in_store_job", &is_in_store_job);
+  module.def("may_join_store_job", &may_join_store_job);
   module.def(
       "stop",
       [] {

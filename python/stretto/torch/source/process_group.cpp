@@ -48,7 +48,7 @@ ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono:
 
 ProcessGroup::~ProcessGroup() {
   // With MPI, freeing a communicator is collective.
-  if (is_in_store_job()) shutdown();
+  if (is_in_store_job()) leave();
 }
 
 void ProcessGroup::free() {
@@ -58,6 +58,11 @@ void ProcessGroup::free() {
 }
 
 void ProcessGroup::shutdown() {
+  if (is_in_store_job()) return membership_.hold();
+  leave();
+}
+
+void ProcessGroup::leave() {
   const WithoutInterpreterLock released;
   free();
   {
@@ -77,7 +82,7 @@ void ProcessGroup::abort() {
         "process group " + name_ + " was aborted by its rank " + std::to_string(getRank());
     if (may && group_ != nullptr) stretto.group_fail(group_, reason.c_str());
   }
-  shutdown();
+  leave();
 }
 
 void ProcessGroup::setTimeout(std::chrono::milliseconds timeout) {

@@ -48,6 +48,7 @@ class ProcessGroup final : public Base {
   ~ProcessGroup() override;
 
   const std::string getBackendName() const { return "stretto"; }
+  /// Without MPI, the group goes on for those who hold it (Membership::hold()).
   void shutdown();
   /// Without MPI, makes all calls of the group that are under way fail, and those on other ranks that need
   /// this one.
@@ -95,6 +96,7 @@ class ProcessGroup final : public Base {
   void free();
 
  private:
+  void leave();
   struct Call {
     c10d::OpType type;
     const char* title;  // for torch's profiler
