@@ -24,7 +24,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C code */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 6
+#define STRETTO_GROUP_INTERFACE 7
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
@@ -77,9 +77,12 @@ typedef struct stretto_store {
 /* Begins a job without MPI: sockets of Stretto's own carry the messages between nodes. Collective over
  * `ranks` ranks, which have the same store. No other job may have used its keys. The store is not used after
  * the call. `host` is the name or address of the store's server, or NULL. It tells which interface leads to
- * the other ranks, unless STRETTO_INTERFACE or GLOO_SOCKET_IFNAME names one. Fails if a rank does not come
- * within `seconds`, or if this process uses Stretto with MPI. */
-int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host, double seconds);
+ * the other ranks, unless STRETTO_INTERFACE or GLOO_SOCKET_IFNAME names one. `secret` has
+ * STRETTO_SECRET_BYTES random bytes, the same on all ranks: whoever knows them can enter the job. Fails if a
+ * rank does not come within `seconds`, or if this process uses Stretto with MPI. */
+#define STRETTO_SECRET_BYTES 16
+int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host,
+                           const void* secret, double seconds);
 /* Ends what stretto_begin_by_store() began. Waits for no other rank, but waits up to `seconds` until all data
  * that was sent has left. All groups must have been freed. After that, the process may begin again. `reason`
  * (one line; NULL or empty: there is none) is why works of other ranks fail that still need this one. */

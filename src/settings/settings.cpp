@@ -24,7 +24,7 @@ constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 bool counts_elsewhere(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
       {"STRETTO_CACHE", "STRETTO_INTERFACE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES", "STRETTO_NETWORK",
-       "STRETTO_QUIET", "STRETTO_REPLACE", "STRETTO_STORE"});
+       "STRETTO_QUIET", "STRETTO_REPLACE", "STRETTO_SECRET_FILE", "STRETTO_STORE"});
   return std::ranges::find(names, name) != names.end();
 }
 

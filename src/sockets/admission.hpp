@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a connection begins. Each side proves to the other that it knows the job's secret, without revealing
-// it:
+// it. The proofs name both ranks, the connection, and the address at which the maker believes the listener to
+// be. So they are good for nothing else, and nobody can pass them on who only stands at a false address.
+// Another job has another secret.
 //
-//   maker → listener   Hello      who it is, and a number that it has never used
+//   maker → listener   Hello      who it is, whom it means, and a number that it has never used
 //   listener → maker   Challenge  a number of its own, and the proof over both
 //   maker → listener   Answer     the maker's proof over both
 //   listener → maker   welcome    the first frame (sockets/frame.hpp): the maker may send now
@@ -29,7 +31,7 @@ struct Hello {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
   std::uint32_t stream = 0;  // which of its connections to the listener this is
-  std::uint32_t unused = 0;
+  std::uint32_t to = 0;      // the rank of the listener
   SipTag number{};
   Address listens_at;
 };
@@ -45,7 +47,17 @@ struct Answer {
 };
 
 enum class End : std::uint8_t { maker, listener };
-SipTag proof_of(End end, const SipKey& secret, const Hello& hello, const SipTag& number_of_listener);
+/// `at`: where the listener listens. (A scope means nothing to other nodes, so it does not count.)
+SipTag proof_of(End end, const SipKey& secret, const Hello& hello, const SipTag& number_of_listener,
+                const Address& at);
+
+/// A rank that listens.
+struct Listener {
+  const SipKey& secret;
+  int rank;
+  int ranks;
+  const Address& at;
+};
 
 /// A connection to this rank's listener that has not yet proved that it belongs to the job.
 class Visitor {
@@ -56,7 +68,7 @@ class Visitor {
 
   enum class Verdict : std::uint8_t { undecided, admitted, refused };
   /// Reads what has arrived, and answers.
-  Verdict look(const SipKey& secret, int ranks);
+  Verdict look(const Listener& listener);
 
   /// The hello of an admitted visitor.
   [[nodiscard]] const Hello& hello() const { return hello_; }
@@ -64,7 +76,7 @@ class Visitor {
   [[nodiscard]] bool is_overdue(Clock::time_point now) const { return now > until_; }
 
  private:
-  Verdict take_hello(const SipKey& secret, int ranks);
+  Verdict take_hello(const Listener& listener);
 
   Socket socket_;
   Clock::time_point until_;

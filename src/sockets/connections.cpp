@@ -216,6 +216,7 @@ bool Outgoing::greet() {
   hello_.rank = static_cast<std::uint32_t>(endpoint_.rank());
   hello_.ranks = static_cast<std::uint32_t>(endpoint_.ranks());
   hello_.stream = static_cast<std::uint32_t>(stream_);
+  hello_.to = static_cast<std::uint32_t>(peer_);
   hello_.listens_at = endpoint_.listens_at();
   fill_randomly(hello_.number);
   state_ = State::greeting;
@@ -236,13 +237,13 @@ bool Outgoing::take_challenge() {
   }
   if (static_cast<std::size_t>(got) < sizeof(challenge)) return false;
   static_cast<void>(recv(socket_.file(), &challenge, sizeof(challenge), MSG_DONTWAIT));
-  const SipTag right = proof_of(End::listener, endpoint_.secret_, hello_, challenge.number);
+  const SipTag right = proof_of(End::listener, endpoint_.secret_, hello_, challenge.number, address_);
   if (!are_equal(challenge.proof, right)) {
     close();
     endpoint_.lose(peer_, "a process that is not of this job answers at its address");
     return true;
   }
-  const Answer answer{proof_of(End::maker, endpoint_.secret_, hello_, challenge.number)};
+  const Answer answer{proof_of(End::maker, endpoint_.secret_, hello_, challenge.number, address_)};
   if (::send(socket_.file(), &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(answer)) {
     try_again(errno);
     return true;

@@ -136,7 +136,10 @@ class Endpoint::Door final : public Polled {
     ~Guest() override { door.endpoint_.poller_.remove(visitor.socket()); }
     bool look(bool /*readable*/, bool /*writable*/) override {
       if (verdict == Visitor::Verdict::undecided)
-        verdict = visitor.look(door.endpoint_.secret_, door.endpoint_.ranks_);
+        verdict = visitor.look({.secret = door.endpoint_.secret_,
+                                .rank = door.endpoint_.rank_,
+                                .ranks = door.endpoint_.ranks_,
+                                .at = door.endpoint_.listens_at_});
       door.has_decided_ = door.has_decided_ || verdict != Visitor::Verdict::undecided;
       return true;
     }

@@ -93,7 +93,7 @@ def test_what_leads_nowhere_is_an_error(link: str, complaint: str, tmp_path: Pat
 
 def test_the_variables_are_those_that_are_read(site: Path) -> None:
     (complaint,) = _core.complaints("STRETTO_NOWHERE", "1")
-    without_mpi = {"STRETTO_INTERFACE", "STRETTO_NETWORK", "STRETTO_REPLACE"}
+    without_mpi = {"STRETTO_INTERFACE", "STRETTO_NETWORK", "STRETTO_REPLACE", "STRETTO_SECRET_FILE"}
     known = set(re.findall(r"STRETTO_\w+", complaint)) | TOOL_VARIABLES | without_mpi
     page = (site / "variables.html").read_text(encoding="utf-8")
     rows = re.findall(r"<td>(<code>STRETTO_.*?)</td>", page)

@@ -257,7 +257,6 @@ def test_a_job_ends_whatever_is_under_way(
         ("mpi4py exception", {}, "ArithmeticError: the last rank has failed"),
         ("mpi4py overdue", {}, "has not ended after a timeout of 2 s"),
         ("alone", {}, "not all of its 3 ranks arrived within 2 s"),
-        ("arguments", {}, "leave rank and world_size to Stretto"),
         ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),
         ("refused", {"WORLD_SIZE": "8"}, "WORLD_SIZE is 8 in the environment, but 3 for MPI"),
         ("refused", {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}, "could not be loaded (/nowhere/libmpi.so"),

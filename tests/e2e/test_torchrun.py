@@ -172,6 +172,26 @@ def test_it_does_what_gloo_does_in_its_place(run_program: Run, quiet: dict[str, 
     assert lines_of_right(output) == 2
 
 
+@pytest.mark.parametrize("transport", ["TCP_TLS", "ibverbs", "TCP"])
+def test_no_transport_is_replaced_by_another(quiet: dict[str, str], transport: str) -> None:
+    """PyTorch's own builds have no encryption: gloo says so itself, with or without Stretto."""
+    code = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+print(dist.group.WORLD._get_backend(torch.device("cpu")).name())
+dist.destroy_process_group()
+"""
+    settings = {**quiet, "GLOO_DEVICE_TRANSPORT": transport}
+    by_gloo, replaced = said(code, settings), said(code, {**settings, "STRETTO_REPLACE": "gloo"})
+    line = f"stretto: GLOO_DEVICE_TRANSPORT={transport}: Stretto has no such transport; gloo stays"
+    if transport == "TCP":
+        assert (by_gloo.stdout, replaced.stdout, replaced.stderr) == ("gloo\n", "stretto\n", "")
+    else:
+        assert replaced.returncode == by_gloo.returncode != 0
+        assert "unsupported gloo device" in replaced.stderr
+        assert replaced.stderr.count(line) == 1
+
+
 # Runs a program on a host whose name has no address.
 UNNAMED = ["unshare", "--user", "--map-root-user", "--uts", "sh", "-c", 'hostname nowhere; exec "$@"', "sh"]
 

@@ -279,6 +279,15 @@ def daemon(ranks: Ranks) -> None:
     dist.barrier()
 
 
+def visited(ranks: Ranks) -> None:
+    """Somebody comes while nobody communicates."""
+    dist.init_process_group(BACKEND)
+    check_total(ranks.size)
+    ranks.meet("begun")
+    ranks.store.wait(["visited"], LONG)
+    check_total(ranks.size)
+
+
 def stores(_ranks: Ranks) -> None:
     """Processes that PyTorch starts, in a store of each kind."""
     with tempfile.TemporaryDirectory() as folder:
@@ -329,6 +338,7 @@ CASES: dict[str, Callable[[Ranks], None]] = {
     "aborted": aborted,
     "monitored": monitored,
     "daemon": daemon,
+    "visited": visited,
     "stores": stores,
     "restarted": restarted,
 }

@@ -175,9 +175,12 @@ class Checks:
             dist.all_to_all_single(single, torch.cat(rows), sizes, sizes, self.group)
             same(single, torch.cat(wanted), "all_to_all_single", kind)
             even = torch.cat([values(self.me, 5, kind, other) for other in range(self.size)])
-            single = torch.empty_like(even)
-            dist.all_to_all_single(single, even, group=self.group)
-            same(single, torch.cat([values(other, 5, kind, self.rank) for other in self.ranks]), "even", kind)
+            for is_given in (False, self.rank == 0):  # by nobody, or by one rank
+                parts = [5] * self.size if is_given else None
+                single = torch.empty_like(even)
+                dist.all_to_all_single(single, even, parts, parts, group=self.group)
+                all_parts = [values(other, 5, kind, self.rank) for other in self.ranks]
+                same(single, torch.cat(all_parts), "even", kind)
 
     def coalesced(self) -> None:
         inputs = [self.all_values(count, torch.float32, count) for count in (5, 1000, 33)]

@@ -166,13 +166,6 @@ def shapes() -> None:
     dist.barrier()
 
 
-def arguments() -> None:
-    """A rank and a size that are not MPI's."""
-    import stretto.torch  # noqa: F401, PLC0415  registers the backend
-
-    dist.init_process_group("stretto", rank=0, world_size=1, init_method="tcp://127.0.0.1:0")
-
-
 def alone() -> None:
     """A group that not all of its ranks make."""
     rank = begin()
@@ -237,7 +230,6 @@ CASES: dict[str, Callable[[], None]] = {
     "exit": lambda: lose(exit_from_main),
     "overdue": overdue,
     "shapes": shapes,
-    "arguments": arguments,
     "alone": alone,
     "threads": threads,
     "mpi4py": mpi4py_first,

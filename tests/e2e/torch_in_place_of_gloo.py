@@ -52,6 +52,26 @@ def check_training(group: Any) -> None:
     assert torch.allclose(gradient, torch.full((1, 3), (dist.get_world_size() + 1) / 2)), gradient
 
 
+def check_parts() -> None:
+    """A group can be split, and groups merged, as gloo's can."""
+    whole, rank = dist.group.WORLD, dist.get_rank()
+    assert whole._get_backend(CPU).supports_splitting
+    whole_again = whole.split_group([0, 1], timeout=SECONDS, group_name="whole")
+    (alone,) = (whole.split_group([one], timeout=SECONDS) for one in range(2) if one == rank)
+    for part, total in ((whole_again, 2), (alone, 1)):
+        assert (part.name(), carrier(part), part.size()) == ("gloo", "stretto", total)
+        tensor = torch.ones(5)
+        part.allreduce([tensor]).wait()
+        assert torch.all(tensor == total)
+    check_training(whole_again)
+    assert whole.split_group([1 - rank], timeout=SECONDS) is None
+    store = dist.PrefixStore("merged", dist.distributed_c10d._get_default_store())
+    merged = alone.merge_remote_group(store, 2, timeout=SECONDS)
+    tensor = torch.ones(5)
+    merged.allreduce([tensor]).wait()
+    assert torch.all(tensor == 2)
+
+
 def real_group(name: str) -> Any:
     """A group of gloo itself."""
     store = dist.PrefixStore(name, dist.distributed_c10d._get_default_store())
@@ -128,6 +148,7 @@ def main() -> None:
     dist.init_process_group(timeout=SECONDS)
     assert carrier(dist.group.WORLD) == "stretto"
     check_names()
+    check_parts()
     check_what_stretto_does_not_do()
     dist.destroy_process_group()
     print("right", flush=True)

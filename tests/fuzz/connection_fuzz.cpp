@@ -84,13 +84,13 @@ class OtherEnd {
     write(&hello, sizeof(hello));
     Challenge challenge;
     read(&challenge, sizeof(challenge));
-    const Answer answer{proof_of(End::maker, secret, hello, challenge.number)};
+    const Answer answer{proof_of(End::maker, secret, hello, challenge.number, endpoint_.listens_at())};
     write(&answer, sizeof(answer));
     Frame welcome;
     read(&welcome, sizeof(welcome));
     demand(welcome.kind == FrameKind::welcome, "a rank is welcome");
   }
-  void wait_for(const Socket& listener) {
+  void wait_for(const Socket& listener, const Address& at) {
     while (!socket_) {
       endpoint_.progress();
       socket_ = Socket(accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -98,11 +98,11 @@ class OtherEnd {
     Hello hello;
     read(&hello, sizeof(hello));
     Challenge challenge;
-    challenge.proof = proof_of(End::listener, secret, hello, challenge.number);
+    challenge.proof = proof_of(End::listener, secret, hello, challenge.number, at);
     write(&challenge, sizeof(challenge));
     Answer answer;
     read(&answer, sizeof(answer));
-    demand(are_equal(answer.proof, proof_of(End::maker, secret, hello, challenge.number)),
+    demand(are_equal(answer.proof, proof_of(End::maker, secret, hello, challenge.number, at)),
            "the proof is right");
   }
 
@@ -182,7 +182,7 @@ void connect_and_say(std::span<const std::uint8_t> bytes) {
     start(true, peer, 0, 200);
     start(true, peer, 0, 2 * longest_part);
     if (what % 4 == 1) start(false, peer, 0, 100);
-    other.wait_for(others_listener);
+    other.wait_for(others_listener, others);
   }
   bool has_posted = false;
   while (!bytes.empty() && other.say(bytes.first(std::min(piece, bytes.size())))) {

@@ -17,13 +17,14 @@ namespace {
 
 using fuzz::demand;
 
+constexpr int rank = 0;
 constexpr int ranks = 5;
 
 bool is_plausible(const std::uint8_t* data, std::size_t size) {
   Hello hello;
   if (size < sizeof(hello)) return false;
   std::memcpy(&hello, data, sizeof(hello));
-  return hello.mark == protocol_mark && hello.ranks == ranks && hello.rank < ranks &&
+  return hello.mark == protocol_mark && hello.ranks == ranks && hello.rank < ranks && hello.to == rank &&
          hello.stream < most_streams;
 }
 
@@ -41,7 +42,7 @@ void visit(const std::uint8_t* data, std::size_t size) {
   for (std::size_t at = 0; at < size && verdict == Visitor::Verdict::undecided; at += piece) {
     demand(send(stranger.file(), data + at, std::min(piece, size - at), MSG_NOSIGNAL) >= 0,
            "a piece is sent");
-    verdict = visitor.look(SipKey{std::byte{1}}, ranks);
+    verdict = visitor.look({.secret = SipKey{std::byte{1}}, .rank = rank, .ranks = ranks, .at = Address{}});
   }
   std::array<std::byte, 2 * sizeof(Challenge)> answer{};
   const ssize_t got = recv(stranger.file(), answer.data(), answer.size(), MSG_DONTWAIT);

@@ -12,6 +12,8 @@ using Verdict = Visitor::Verdict;
 using std::chrono::seconds;
 
 constexpr int ranks = 5;
+constexpr int listener = 2;
+constexpr Address address{.family = 4, .port = 4321};
 
 SipKey secret() {
   SipKey key{};
@@ -19,10 +21,16 @@ SipKey secret() {
   return key;
 }
 
+Listener listening() {
+  static const SipKey key = secret();
+  return {.secret = key, .rank = listener, .ranks = ranks, .at = address};
+}
+
 Hello good_hello() {
   Hello hello;
   hello.rank = 3;
   hello.ranks = ranks;
+  hello.to = listener;
   hello.listens_at = {.family = 4, .port = 1234};
   fill(hello.number, 17);
   return hello;
@@ -41,7 +49,7 @@ class Visit {
     EXPECT_EQ(put(pair_.one, bytes), bytes.size());
     return look();
   }
-  Verdict look() { return visitor_.look(secret(), ranks); }
+  Verdict look() { return visitor_.look(listening()); }
   Verdict hang_up() {
     pair_.one.close();
     return look();
@@ -61,8 +69,8 @@ class Visit {
   Visitor visitor_{std::move(pair_.other), Visitor::Clock::now() + seconds(10)};
 };
 
-Bytes good_answer(const Hello& hello, const Challenge& challenge) {
-  return bytes_of(Answer{proof_of(End::maker, secret(), hello, challenge.number)});
+Bytes good_answer(const Hello& hello, const Challenge& challenge, const Address& at = address) {
+  return bytes_of(Answer{proof_of(End::maker, secret(), hello, challenge.number, at)});
 }
 
 TEST(Visitor, WithTheSecretIsAdmitted) {
@@ -71,7 +79,8 @@ TEST(Visitor, WithTheSecretIsAdmitted) {
   EXPECT_EQ(visit.look(), Verdict::undecided);
   EXPECT_EQ(visit.say(bytes_of(hello)), Verdict::undecided);
   const Challenge challenge = visit.challenge();
-  EXPECT_TRUE(are_equal(challenge.proof, proof_of(End::listener, secret(), hello, challenge.number)));
+  EXPECT_TRUE(
+      are_equal(challenge.proof, proof_of(End::listener, secret(), hello, challenge.number, address)));
   // Bytes after the answer stay in the connection.
   Bytes answer = good_answer(hello, challenge);
   const Bytes more = filled(20, 1);
@@ -105,7 +114,9 @@ TEST(Visitor, WithAnotherHelloIsRefused) {
   negative.rank = 0xffffffff;
   Hello stream = good_hello();
   stream.stream = most_streams;
-  for (const Hello& hello : {mark, more_ranks, rank, negative, stream}) {
+  Hello other_listener = good_hello();
+  other_listener.to = listener + 1;
+  for (const Hello& hello : {mark, more_ranks, rank, negative, stream, other_listener}) {
     Visit visit;
     EXPECT_EQ(visit.say(bytes_of(hello)), Verdict::refused);
     EXPECT_TRUE(visit.answer().empty());
@@ -126,17 +137,29 @@ TEST(Visitor, WithAnotherProofIsRefused) {
   reflects.say(bytes_of(hello));
   EXPECT_EQ(reflects.say(bytes_of(Answer{reflects.challenge().proof})), Verdict::refused);
 
-  Visit other_rank;
-  other_rank.say(bytes_of(hello));
-  Hello liar = hello;
-  liar.rank = 2;
-  EXPECT_EQ(other_rank.say(good_answer(liar, other_rank.challenge())), Verdict::refused);
+  Hello of_other_rank = hello;
+  of_other_rank.rank = 2;
+  Hello for_other_rank = hello;
+  for_other_rank.to = listener + 1;
+  Hello for_other_stream = hello;
+  for_other_stream.stream = 1;
+  for (const Hello& other : {of_other_rank, for_other_rank, for_other_stream}) {
+    Visit visit;
+    visit.say(bytes_of(hello));
+    EXPECT_EQ(visit.say(good_answer(other, visit.challenge())), Verdict::refused);
+  }
+
+  Address of_relay = address;
+  of_relay.port = 4322;
+  Visit passed_on;
+  passed_on.say(bytes_of(hello));
+  EXPECT_EQ(passed_on.say(good_answer(hello, passed_on.challenge(), of_relay)), Verdict::refused);
 
   SipKey wrong = secret();
   wrong[15] ^= std::byte{1};
   Visit other_secret;
   other_secret.say(bytes_of(hello));
-  const SipTag proof = proof_of(End::maker, wrong, hello, other_secret.challenge().number);
+  const SipTag proof = proof_of(End::maker, wrong, hello, other_secret.challenge().number, address);
   EXPECT_EQ(other_secret.say(bytes_of(Answer{proof})), Verdict::refused);
 }
 
@@ -166,7 +189,7 @@ TEST(Visitor, ThatHangsUpIsRefused) {
   put(pair.one, hello);
   pair.one.close();
   Visitor visitor(std::move(pair.other), Visitor::Clock::now());
-  EXPECT_EQ(visitor.look(secret(), ranks), Verdict::refused);
+  EXPECT_EQ(visitor.look(listening()), Verdict::refused);
 }
 
 TEST(Visitor, WithNonsenseIsRefused) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -98,7 +99,8 @@ class FolderStore {
 int try_to_begin(int rank, int ranks, const fs::path& folder, double seconds) {
   FolderStore store(folder, seconds);
   const stretto_store its = store.interface();
-  return CALL(stretto_begin_by_store)(rank, ranks, &its, "127.0.0.1", seconds);
+  constexpr std::array<char, STRETTO_SECRET_BYTES> secret{'s', 'e', 'c', 'r', 'e', 't'};
+  return CALL(stretto_begin_by_store)(rank, ranks, &its, "127.0.0.1", secret.data(), seconds);
 }
 
 void begin(int rank, int ranks, const fs::path& folder) {

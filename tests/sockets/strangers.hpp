@@ -110,9 +110,9 @@ class Strangers {
   /// Returns a greeting like a rank's, as far as a stranger can know it.
   std::string hello(std::size_t ranks) {
     std::string text = noise(hello_bytes);
-    const std::array<std::uint32_t, 3> of_rank{static_cast<std::uint32_t>(random_() % ranks_.size()),
-                                               static_cast<std::uint32_t>(ranks),
-                                               static_cast<std::uint32_t>(random_() % 4)};
+    const auto any_rank = [&] { return static_cast<std::uint32_t>(random_() % ranks_.size()); };
+    const std::array<std::uint32_t, 4> of_rank{any_rank(), static_cast<std::uint32_t>(ranks),
+                                               static_cast<std::uint32_t>(random_() % 4), any_rank()};
     std::memcpy(text.data(), "Stretto1", 8);
     std::memcpy(text.data() + 8, of_rank.data(), sizeof(of_rank));
     return text;

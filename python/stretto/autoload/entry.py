@@ -15,6 +15,9 @@ from typing import Any
 NAME = "stretto"
 REPLACE = "STRETTO_REPLACE"
 
+is_for_group = False
+"""Whether the backend is loaded for a group, which says by itself what its job is."""
+
 
 def register() -> None:
     """Register the backend, unless it is registered or PyTorch was built without torch.distributed."""
@@ -44,6 +47,8 @@ def _create_of_old(store: Any, rank: int, size: int, timeout: Any) -> Any:
 
 def groups() -> Any:
     """Returns the module that makes groups, which the first group loads. Its room is above this one."""
+    global is_for_group  # noqa: PLW0603
+    is_for_group = True
     return importlib.import_module("stretto.torch.groups")
 
 

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import MutableMapping
+import os
+from collections.abc import Mapping, MutableMapping
 from datetime import timedelta
 from typing import Any
 
 import torch.distributed
 
 from stretto.autoload.entry import NAME, REPLACE, groups, has_backend, is_group
-from stretto.launch.environment import read_choice
+from stretto.launch.environment import read_choice, say_as_rank_0
 
+# The transports of gloo that carry messages as they are.
+_PLAIN = ("", "TCP", "LINUX", "UV")
 _IN_PLACE = "STRETTO IN PLACE OF GLOO"
 
 
@@ -36,6 +39,9 @@ def replace(environment: MutableMapping[str, str]) -> None:
     config = its.BackendConfig
     config.get_device_backend_map = _replaced(config.get_device_backend_map)
     its._new_process_group_helper = _with_gloo(its._new_process_group_helper, its)
+    for derive in ("split_group", "merge_remote_group"):  # of versions of PyTorch that have them
+        if hasattr(its.ProcessGroup, derive):
+            setattr(its.ProcessGroup, derive, _derived(getattr(its.ProcessGroup, derive), its))
     its._set_pg_timeout = _for_ours(its._set_pg_timeout)
 
 
@@ -44,10 +50,23 @@ def _replaced(get_map: Any) -> Any:
 
     @functools.wraps(get_map)
     def tell(config: Any) -> dict[str, str]:
-        backends = get_map(config).items()
-        return {device: _IN_PLACE if backend == "gloo" else backend for device, backend in backends}
+        backends: dict[str, str] = get_map(config)
+        if "gloo" not in backends.values() or not _is_replaceable(os.environ):
+            return backends
+        return {device: _IN_PLACE if one == "gloo" else one for device, one in backends.items()}
 
     return tell
+
+
+def _is_replaceable(environment: Mapping[str, str]) -> bool:
+    """Whether gloo would do as Stretto does: a transport with encryption, or any other, is kept."""
+    transport = environment.get("GLOO_DEVICE_TRANSPORT", "")
+    if transport in _PLAIN:
+        return True
+    say_as_rank_0(
+        f"GLOO_DEVICE_TRANSPORT={transport}: Stretto has no such transport; gloo stays", environment
+    )
+    return False
 
 
 def _with_gloo(make: Any, its: Any) -> Any:
@@ -57,7 +76,6 @@ def _with_gloo(make: Any, its: Any) -> Any:
     DistributedDataParallel, casts it to gloo's class. It makes no call on that group.
     """
     signature = inspect.signature(make)
-    types = its.ProcessGroup.BackendType
 
     @functools.wraps(make)
     def make_with_gloo(*given: Any, **named: Any) -> Any:
@@ -67,16 +85,35 @@ def _with_gloo(make: Any, its: Any) -> Any:
             return made
         asked = str(signature.bind(*given, **named).arguments["backend"])
         if group._get_backend_name() == "undefined" and "gloo" in asked:
-            group._set_default_backend(types.GLOO)
-        if group._get_backend_name() == "gloo":
-            ours = [one for one in group._device_types if group._get_backend(one).name() == NAME]
-            for device in ours:
-                backend = group._get_backend(device)
-                group._register_backend(device, types.GLOO, _gloo_alone())
-                group._register_backend(device, types.CUSTOM, backend)
+            group._set_default_backend(its.ProcessGroup.BackendType.GLOO)
+        _add_gloo(group, its)
         return made
 
     return make_with_gloo
+
+
+def _derived(derive: Any, its: Any) -> Any:
+    """Returns a method that makes a group of another one, changed as above."""
+
+    @functools.wraps(derive)
+    def derive_with_gloo(*given: Any, **named: Any) -> Any:
+        made = derive(*given, **named)
+        if made is not None:
+            _add_gloo(made, its)
+        return made
+
+    return derive_with_gloo
+
+
+def _add_gloo(group: Any, its: Any) -> None:
+    types = its.ProcessGroup.BackendType
+    if group._get_backend_name() != "gloo":
+        return
+    ours = [one for one in group._device_types if group._get_backend(one).name() == NAME]
+    for device in ours:
+        backend = group._get_backend(device)
+        group._register_backend(device, types.GLOO, _gloo_alone())
+        group._register_backend(device, types.CUSTOM, backend)
 
 
 @functools.cache

@@ -52,10 +52,14 @@ def read_choice(name: str, choices: Sequence[str], environment: Mapping[str, str
     error = f'{name}: must be {names}, not "{value}"'
     if environment.get("STRETTO_STRICT") == "1":
         raise StrettoError(f"{error} (STRETTO_STRICT)")
-    if next((environment[rank] for rank in _RANKS if rank in environment), "0") == "0":
-        taken = f"taken as {choices[0]}" if choices[0] else "it is ignored"
-        _say_once(f"stretto: {error}; {taken}")
+    say_as_rank_0(f"{error}; " + (f"taken as {choices[0]}" if choices[0] else "it is ignored"), environment)
     return choices[0]
+
+
+def say_as_rank_0(line: str, environment: Mapping[str, str]) -> None:
+    """Print a line, once in a process, unless another rank prints it."""
+    if next((environment[rank] for rank in _RANKS if rank in environment), "0") == "0":
+        _say_once(f"stretto: {line}")
 
 
 @functools.cache

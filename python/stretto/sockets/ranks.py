@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 
-from stretto.sockets.store import VARIABLE, serve
+from stretto.sockets.store import SECRET, VARIABLE, serve
 
 
 class _Values:
@@ -41,6 +42,7 @@ class _Values:
 def run(prefixes: Sequence[Sequence[str]], program: Sequence[str]) -> int:
     """Run the ranks to their end; only rank 0 reads standard input. The first failure ends the others."""
     values = _Values()
+    values.set(SECRET, secrets.token_bytes(16))
     processes: dict[int, subprocess.Popen[bytes]] = {}
     for rank, prefix in enumerate(prefixes):
         ours, its = socket.socketpair()

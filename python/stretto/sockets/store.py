@@ -12,6 +12,9 @@ from collections.abc import Callable
 VARIABLE = "STRETTO_STORE"
 """The variable that names the rank's end of the connection, an open file."""
 
+SECRET = "secret"
+"""The key of the job's secret: 16 bytes."""
+
 
 def serve(
     connection: socket.socket, set_value: Callable[[str, bytes], None], get_value: Callable[[str], bytes]

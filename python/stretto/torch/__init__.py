@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from stretto.autoload.entry import register
+from stretto.autoload import entry
 from stretto.support.errors import StrettoError
 
 try:
@@ -25,6 +25,6 @@ if not torch.distributed.is_available():
         "this PyTorch was built without torch.distributed; install another one: pip install torch"
     )
 
-register()
-if choose_network(os.environ) is Network.MPI:
+entry.register()
+if not entry.is_for_group and choose_network(os.environ) is Network.MPI:
     begin_mpi()

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -111,8 +113,11 @@ void begin_store_job() {
   if (ranks < 2) throw std::runtime_error("a job without MPI is measured with 2 ranks or more; give --np 2");
   StoreConnection connection(number_of("STRETTO_STORE"));
   const stretto_store store = connection.functions();
-  if (stretto_begin_by_store(number_of("RANK"), ranks, &store, std::getenv("MASTER_ADDR"), longest_start) !=
-      0)
+  std::array<std::byte, STRETTO_SECRET_BYTES> secret{};
+  if (store.get(store.of, "secret", secret.data(), secret.size()) != static_cast<long>(secret.size()))
+    throw std::runtime_error("the store did not return the secret of the job");
+  if (stretto_begin_by_store(number_of("RANK"), ranks, &store, std::getenv("MASTER_ADDR"), secret.data(),
+                             longest_start) != 0)
     throw std::runtime_error(stretto_error());
   const MpiLibrary* const own = stretto_serve_measuring_program();
   if (own == nullptr) throw std::runtime_error(stretto_error());

@@ -66,21 +66,16 @@ std::string address_key(int rank) {
   return "stretto/address/" + std::to_string(rank);
 }
 
-/// Makes the endpoint of this rank. Rank 0 makes the secret of the job. From the store, each rank learns only
-/// the address of its parent. The parent learns the addresses of its children from them.
-std::unique_ptr<Endpoint> meet(int rank, int ranks, const Store& store, const std::string& host) {
+/// Makes the endpoint of this rank. From the store, each rank learns only the address of its parent. The
+/// parent learns the addresses of its children from them.
+std::unique_ptr<Endpoint> meet(int rank, int ranks, const Store& store, const std::string& host,
+                               const SipKey& secret) {
   std::string error;
   std::optional<Address> own = find_own_address(named_interfaces(), host, error);
   if (!own) throw StartError{error.empty() ? "this node has no network address" : error};
   Socket listener = listen_at(*own);
-  SipKey secret{};
-  if (rank == 0) {
-    fill_randomly(secret);
-    store.set("stretto/secret", secret);
-  }
   const bool is_parent = rank % 2 == 0 && rank + 1 < ranks;
   if (is_parent) store.set(address_key(rank), bytes_of(*own));
-  if (rank != 0) store.get("stretto/secret", secret);
   auto endpoint = std::make_unique<Endpoint>(rank, ranks, secret, std::move(listener), *own);
   if (rank != 0) {
     Address parent;
@@ -112,7 +107,8 @@ void leave_when_process_ends() {
     on_exit(leave_at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
 }
 
-int begin(int rank, int ranks, const Store& store, const std::string& host, double seconds) {
+int begin(int rank, int ranks, const Store& store, const std::string& host, const SipKey& secret,
+          double seconds) {
   const std::lock_guard lock(beginning());
   if (own_network() != nullptr) return set_error("this process is already in a job; end that job first");
   if (!use_network(Network::sockets))
@@ -120,7 +116,7 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
   if (ranks < 1 || rank < 0 || rank >= ranks)
     return set_error("there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks));
   const double began = seconds_now();
-  std::unique_ptr<Endpoint> endpoint = meet(rank, ranks, store, host);
+  std::unique_ptr<Endpoint> endpoint = meet(rank, ranks, store, host, secret);
   const double left = std::max(seconds - (seconds_now() - began), 0.0);
   std::string error = begin_own_network(std::move(endpoint), left);
   if (error.empty()) {
@@ -148,10 +144,13 @@ int begin(int rank, int ranks, const Store& store, const std::string& host, doub
 using namespace stretto;
 
 STRETTO_VISIBLE int stretto_begin_by_store(int rank, int ranks, const stretto_store* store, const char* host,
-                                           double seconds) {
+                                           const void* secret, double seconds) {
   return without_exceptions(1, [&]() -> int {
     try {
-      return begin(rank, ranks, Store(*store), host == nullptr ? "" : host, seconds);
+      SipKey key{};
+      static_assert(key.size() == STRETTO_SECRET_BYTES);
+      std::memcpy(key.data(), secret, key.size());
+      return begin(rank, ranks, Store(*store), host == nullptr ? "" : host, key, seconds);
     } catch (const StartError& error) {
       return set_error(error.line);
     } catch (const std::system_error& error) {

@@ -48,3 +48,33 @@ def test_a_wrong_value_is_one_line_of_rank_0(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == line
     with pytest.raises(StrettoError, match=r"must be auto, mpi or sockets.*STRETTO_STRICT"):
         choose_network(TORCHRUN | wrong | {"STRETTO_STRICT": "1"})
+
+
+@pytest.mark.parametrize(
+    ("world", "chosen"),
+    [
+        ((1, 4), Network.MPI),
+        # Several worlds of the launcher's ranks, or other numbers.
+        ((1, 2), Network.SOCKETS),
+        ((0, 2), Network.SOCKETS),
+        ((2, 4), Network.SOCKETS),
+        ((1, 8), Network.SOCKETS),
+    ],
+)
+def test_the_programs_own_world_is_believed(world: tuple[int, int], chosen: Network) -> None:
+    assert choose_network(MPIRUN, world) is chosen
+    assert choose_network(MPIRUN | {"STRETTO_NETWORK": "mpi"}, world) is Network.MPI
+    assert choose_network(TORCHRUN, world) is Network.SOCKETS
+
+
+def test_what_a_rank_starts_is_no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has inherited the launcher's variables, and perhaps an MPI that it may not use."""
+    monkeypatch.setattr(network, "mpi_has_begun", lambda: True)
+    monkeypatch.setattr(network, "parent_process", lambda: "the rank")
+    assert choose_network(MPIRUN) is Network.SOCKETS
+    assert choose_network(MPIRUN, (1, 4)) is Network.SOCKETS
+
+
+def test_the_loopback_is_no_address_for_others() -> None:
+    for host in ("localhost", "127.0.0.1", "127.0.1.1", "no.such.host.invalid"):
+        assert network.own_address(host) == ""

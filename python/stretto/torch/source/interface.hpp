@@ -13,7 +13,7 @@ namespace stretto_torch {
 #define STRETTO_TORCH_FUNCTIONS(X)                                                                           \
   X(group_interface) X(error) X(begin) X(find_place) X(group_make) X(group_free) X(group_allreduce)          \
   X(group_reduce) X(group_reduce_scatter) X(group_bcast) X(group_allgather) X(group_allgatherv)              \
-  X(group_gather) X(group_scatter) X(group_alltoall) X(group_alltoallv) X(group_barrier) X(group_send)       \
+  X(group_gather) X(group_scatter) X(group_alltoallv) X(group_barrier) X(group_send)                         \
   X(group_recv) X(progress) X(await) X(wake) X(work_test) X(work_wait) X(work_begin_wait) X(work_end_wait)   \
   X(work_error) X(work_source) X(work_describe) X(work_steps) X(work_fail)                                   \
   X(work_free) X(abort) X(set_device_stream) X(knows_device_memory) X(begin_by_store) X(end) X(group_fail)

@@ -120,7 +120,10 @@ class StoreView {
 }  // namespace
 
 void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
-                    const std::optional<std::string>& host, std::chrono::milliseconds timeout) {
+                    const std::optional<std::string>& host, const std::string& secret,
+                    std::chrono::milliseconds timeout) {
+  if (secret.size() != STRETTO_SECRET_BYTES)
+    throw std::runtime_error("stretto: the secret has another length");
   const std::lock_guard<std::mutex> changing(job().changing);
   if (is_in_store_job()) {
     // All its groups were destroyed, so whoever holds one gets errors from now on.
@@ -130,7 +133,8 @@ void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& 
   StoreView view(*store, timeout);
   const stretto_store functions = view.functions();
   const double seconds = std::chrono::duration<double>(timeout).count();
-  if (stretto.begin_by_store(rank, ranks, &functions, host ? host->c_str() : nullptr, seconds) != 0)
+  if (stretto.begin_by_store(rank, ranks, &functions, host ? host->c_str() : nullptr, secret.data(),
+                             seconds) != 0)
     throw std::runtime_error(std::string("stretto: ") + stretto.error() + view.error());
   const std::lock_guard<std::mutex> lock(job().mutex);
   job().has_begun = true;

@@ -13,9 +13,11 @@ namespace stretto_torch {
 
 class ProcessGroup;
 
-/// Begins a job. Collective over the ranks, which have the same store. Throws if the job cannot begin.
+/// Begins a job. Collective over the ranks, which have the same store and the same secret. Throws if the job
+/// cannot begin.
 void begin_by_store(int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
-                    const std::optional<std::string>& host, std::chrono::milliseconds timeout);
+                    const std::optional<std::string>& host, const std::string& secret,
+                    std::chrono::milliseconds timeout);
 
 bool is_in_store_job();
 /// Whether the job may get more groups: it has one that the program has not destroyed.

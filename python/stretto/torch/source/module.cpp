@@ -54,16 +54,17 @@ std::vector<int> agree(std::vector<int> numbers) {
 }
 
 /// Returns a function that makes a group by a Python function; empty for None.
-std::function<ProcessGroup::Other()> function_of(const pybind11::object& make_other) {
-  if (make_other.is_none()) return {};
-  const std::shared_ptr<pybind11::object> shared(new pybind11::object(make_other), [](pybind11::object* one) {
+template <typename... Arguments>
+std::function<c10::intrusive_ptr<Base>(Arguments...)> function_of(const pybind11::object& make) {
+  if (make.is_none()) return {};
+  const std::shared_ptr<pybind11::object> shared(new pybind11::object(make), [](pybind11::object* one) {
     if (Py_IsInitialized() == 0) return;  // the object can no longer be freed
     const pybind11::gil_scoped_acquire lock;
     delete one;
   });
-  return [shared] {
+  return [shared](Arguments... arguments) {
     const pybind11::gil_scoped_acquire lock;
-    return (*shared)().cast<ProcessGroup::Other>();
+    return (*shared)(arguments...).template cast<c10::intrusive_ptr<Base>>();
   };
 }
 
@@ -96,7 +97,13 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def("agree", &agree, released);
   module.def("abort", [](int status) { stretto.abort(status); });
   module.def("has_given_up", &has_given_up);
-  module.def("begin_by_store", &begin_by_store, released);
+  module.def("begin_by_store", [](int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
+                                  const std::optional<std::string>& host, const python::bytes& secret,
+                                  std::chrono::milliseconds timeout) {
+    const std::string text = secret;
+    const python::gil_scoped_release release;
+    begin_by_store(rank, ranks, store, host, text, timeout);
+  });
   module.def("end_with_process", &end_with_process);
   module.def("note_exception", &note_exception);
   module.def("is_in_store_job", &is_in_store_job);
@@ -115,11 +122,15 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   group.def_property_readonly("options", &ProcessGroup::getBackendOptions);
 #endif
   module.def("make_group", [](const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
-                              const std::string& name, const c10::intrusive_ptr<c10d::Store>& store,
-                              const python::object& make_other) {
-    const auto function = function_of(make_other);
+                              const std::string& name, int tag, const c10::intrusive_ptr<c10d::Store>& store,
+                              const python::object& make_part, const python::object& make_other) {
+    using Store = c10::intrusive_ptr<c10d::Store>;
+    using std::chrono::milliseconds;
+    const ProcessGroup::Makers makers{
+        function_of<Store, std::vector<int>, milliseconds, std::string>(make_part),
+        function_of<Store, int, int, milliseconds>(make_other)};
     const python::gil_scoped_release release;
     return c10::intrusive_ptr<Base>(
-        c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name, store, function));
+        c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name, tag, store, makers));
   });
 }

@@ -258,13 +258,11 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
   const at::Tensor from = contiguous_input(input, into);
   const auto in_bytes = bytes_of_parts(from, input_sizes, getSize());
   const auto out_bytes = bytes_of_parts(into, output_sizes, getSize());
-  // As with PyTorch's MPI backend, either all ranks give split sizes, or none does and all parts are equal.
-  const bool has_sizes = !input_sizes.empty() || !output_sizes.empty();
-  if (!has_sizes) check_alike(output, input, "all_to_all_single without split sizes");
-  stretto_work* work =
-      has_sizes ? stretto.group_alltoallv(group(into), input_data(from), in_bytes.data(), output_data(into),
-                                          out_bytes.data())
-                : stretto.group_alltoall(group(into), input_data(from), output_data(into), in_bytes[0]);
+  if (input_sizes.empty() && output_sizes.empty())
+    check_alike(output, input, "all_to_all_single without split sizes");
+  // Also for equal parts, since other ranks may have other sizes, and all must make the same call.
+  stretto_work* work = stretto.group_alltoallv(group(into), input_data(from), in_bytes.data(),
+                                               output_data(into), out_bytes.data());
   return follow({OpType::ALLTOALL_BASE,
                  "stretto:all_to_all",
                  "all_to_all_single",

@@ -2,6 +2,8 @@
 // The group, and the completion of started calls of all kinds.
 #include "process_group.hpp"
 
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -17,14 +19,6 @@ namespace {
 /// A message longer than this may be cut into several MPI calls (src/interpose/interface/group_calls.cpp).
 constexpr size_t longest_whole = size_t{1} << 30U;
 
-/// Returns a tag for making a group. Different threads may make groups of different ranks at the same time.
-/// MPI guarantees tags up to 32767.
-int tag_of(const std::string& name) {
-  unsigned hash = 5381;
-  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
-  return static_cast<int>(hash % 32768);
-}
-
 double seconds_of(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -32,17 +26,15 @@ double seconds_of(std::chrono::milliseconds time) {
 }  // namespace
 
 ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
-                           std::string name, c10::intrusive_ptr<c10d::Store> store,
-                           std::function<Other()> make_other)
+                           std::string name, int tag, StorePointer store, Makers makers)
     : Base(rank, static_cast<int>(ranks.size())),
-      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name),
+      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag,
                                 seconds_of(timeout))),
       ranks_(ranks),
       timeout_(timeout),
       name_(std::move(name)),
       store_(std::move(store)),
-      has_other_(make_other != nullptr),
-      make_other_(std::move(make_other)) {
+      makers_(std::move(makers)) {
   if (group_ == nullptr) throw_error();
 }
 
@@ -67,7 +59,7 @@ void ProcessGroup::leave() {
   free();
   {
     const std::lock_guard<std::mutex> lock(making_other_);
-    make_other_ = nullptr;
+    is_destroyed_ = true;
     other_.reset();
   }
   membership_.leave();
@@ -94,12 +86,27 @@ void ProcessGroup::setTimeout(std::chrono::milliseconds timeout) {
 Base& ProcessGroup::other() {
   const std::lock_guard<std::mutex> lock(making_other_);
   if (!other_) {
-    if (!make_other_) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
-    other_ = make_other_();
-    make_other_ = nullptr;
+    if (is_destroyed_) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
+    other_ =
+        makers_.other(c10::make_intrusive<c10d::PrefixStore>("gloo", store_), getRank(), getSize(), timeout_);
   }
   return *other_;
 }
+
+#if TORCH_VERSION_MAJOR >= 2
+ProcessGroup::Other ProcessGroup::split(const StorePointer& store, const std::vector<int>& ranks,
+                                        const c10::intrusive_ptr<Base::Options>& options) {
+  if (std::find(ranks.begin(), ranks.end(), getRank()) == ranks.end()) return nullptr;
+  return makers_.part(store, ranks, options->timeout, name_ + ":split");
+}
+
+ProcessGroup::Other ProcessGroup::merge(const StorePointer& store,
+                                        const c10::intrusive_ptr<Base::Options>& options, const int& rank,
+                                        const int& size) {
+  if (!makers_.other) throw std::runtime_error("stretto: groups of different jobs cannot be merged");
+  return makers_.other(store, rank, size, options->timeout);
+}
+#endif
 
 std::chrono::milliseconds ProcessGroup::timeout_of(std::chrono::milliseconds of_call) const {
   return of_call == c10d::kUnsetTimeout || of_call == kNoTimeout ? timeout_ : of_call;

@@ -39,12 +39,21 @@ class ProcessGroup final : public Base {
   using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
   using Other = c10::intrusive_ptr<Base>;
+  using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-  /// Collective over `ranks`, the ranks of the job in the order of the group. `store`: has only keys of this
-  /// group. `make_other`: makes a group of another backend, for calls that Stretto does not support. If it is
-  /// empty, these calls are errors.
+  /// How further groups are made. Collective over their ranks.
+  struct Makers {
+    /// Makes a group of some of the group's ranks, by their numbers in it.
+    std::function<Other(StorePointer, std::vector<int>, std::chrono::milliseconds, std::string)> part;
+    /// Makes a group of another backend by a rank and the number of ranks, for calls that Stretto does not
+    /// support. If it is empty, these calls are errors.
+    std::function<Other(StorePointer, int, int, std::chrono::milliseconds)> other;
+  };
+
+  /// Collective over `ranks`, the ranks of the job in the order of the group. `tag`: differs from that of any
+  /// group that another thread makes at the same time. `store`: has only keys of this group.
   ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name,
-               c10::intrusive_ptr<c10d::Store> store, std::function<Other()> make_other);
+               int tag, StorePointer store, Makers makers);
   ~ProcessGroup() override;
 
   const std::string getBackendName() const { return "stretto"; }
@@ -56,6 +65,7 @@ class ProcessGroup final : public Base {
   void setTimeout(std::chrono::milliseconds timeout);
   void setSequenceNumberForGroup() {}
   uint64_t getSequenceNumberForGroup() { return sequence_; }
+  bool supportsSplitting() const { return true; }
 
   WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& options);
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options);
@@ -90,6 +100,12 @@ class ProcessGroup final : public Base {
   c10::intrusive_ptr<Base::Options> getBackendOptions() {
     return c10::make_intrusive<Base::Options>("stretto", timeout_);
   }
+  /// Returns a group of these ranks of this group, or nullptr if this rank is not among them.
+  Other split(const StorePointer& store, const std::vector<int>& ranks,
+              const c10::intrusive_ptr<Base::Options>& options);
+  /// Returns a group of ranks that may be in different jobs, which only the other backend supports.
+  Other merge(const StorePointer& store, const c10::intrusive_ptr<Base::Options>& options, const int& rank,
+              const int& size);
 #endif
 
   /// Frees Stretto's group. Calls in flight continue.
@@ -135,7 +151,7 @@ class ProcessGroup final : public Base {
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
   /// Whether a group of another backend carries out a call, since Stretto does not support it.
   [[nodiscard]] bool is_for_other(const Tensors& tensors) const {
-    return has_other_ && (tensors.size() != 1 || tensors[0].layout() != at::kStrided);
+    return makers_.other && (tensors.size() != 1 || tensors[0].layout() != at::kStrided);
   }
   /// Returns the group of the other backend. All ranks make the same calls, so the first call that needs the
   /// group can make it.
@@ -149,11 +165,11 @@ class ProcessGroup final : public Base {
   std::chrono::milliseconds timeout_;
   std::string name_;
   std::atomic<uint64_t> sequence_{0};
-  c10::intrusive_ptr<c10d::Store> store_;
+  StorePointer store_;
   uint64_t monitored_barriers_ = 0;
-  const bool has_other_;
+  const Makers makers_;
   std::mutex making_other_;
-  std::function<Other()> make_other_;
+  bool is_destroyed_ = false;
   Other other_;
 };
 
