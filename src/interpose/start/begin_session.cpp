@@ -79,7 +79,7 @@ void remark_on_shape(const Topology& job) {
 }
 
 void remark_on_launcher(int ranks) {
-  if (own_network() != nullptr) return;  // the program has made a job of some of the launcher's ranks
+  if (!mpi.has_library()) return;  // the program has made a job of some of the launcher's ranks
   const std::optional<std::string> other = find_other_launcher(ranks);
   if (other && !other->empty()) complain(*other);
 }
