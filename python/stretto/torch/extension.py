@@ -52,8 +52,8 @@ def load_library() -> None:
 def stop_at_exit() -> None:
     """Let the backend end with the process. To be called when the job has begun.
 
-    Exit handlers of Python that are older still make calls: only the completing threads stop here, since futures
-    can call no Python function later. A job without MPI ends when Python has ended.
+    Exit handlers of Python that are older still make calls: only the completing threads stop here, since
+    futures can call no Python function later. A job without MPI ends when Python has ended.
     """
     extension = load_extension()
     extension.end_with_process()

@@ -211,7 +211,9 @@ def test_a_program_is_profiled(mpi: Runner, tmp_path: Path) -> None:
     assert "2 ranks on one node" in result.stdout
     assert png.read_bytes().startswith(b"\x89PNG")
     text = page.read_text(encoding="utf-8")
-    assert all(part in text for part in ('id="profile-table-1"', 'id="trace-table-1"', "allreduce")), text[:1000]
+    assert all(part in text for part in ('id="profile-table-1"', 'id="trace-table-1"', "allreduce")), text[
+        :1000
+    ]
     assert f"written to {page}" in result.stdout
 
 

@@ -177,8 +177,8 @@ void note_exception(const std::string& line) {
 }
 
 void end_with_process() {
-  // Not by atexit(): Stretto's own handlers are registered so, and these run in reverse order. Forked children
-  // inherit it.
+  // Not by atexit(): Stretto's own handlers are registered so, and these run in reverse order. Forked
+  // children inherit it.
   static const int once = on_exit(
       [](int /*status*/, void* /*none*/) {
         if (!is_in_store_job()) return;

@@ -28,8 +28,7 @@ double seconds_of(std::chrono::milliseconds time) {
 ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
                            std::string name, int tag, StorePointer store, Makers makers)
     : Base(rank, static_cast<int>(ranks.size())),
-      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag,
-                                seconds_of(timeout))),
+      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag, seconds_of(timeout))),
       ranks_(ranks),
       timeout_(timeout),
       name_(std::move(name)),
