@@ -15,6 +15,7 @@ import torch.distributed
 
 from stretto.launch.environment import read_choice
 from stretto.support.errors import StrettoError
+from stretto.support.units import format_count
 from stretto.torch.extension import load_extension
 from stretto.torch.place import find_place
 
@@ -45,7 +46,8 @@ def create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
 @functools.cache  # once a process: a job may end, and a new one begin
 def _announce(ranks: int, how: str) -> None:
     if read_choice("STRETTO_QUIET", ("0", "1"), os.environ) == "0":
-        line = f"stretto: Stretto carries this job's calls of torch.distributed: {ranks} ranks, by {how}"
+        its_ranks = format_count(ranks, "rank")
+        line = f"stretto: Stretto carries this job's calls of torch.distributed: {its_ranks}, by {how}"
         print(f"{line} (STRETTO_QUIET=1 drops this line)", file=sys.stderr, flush=True)
 
 
