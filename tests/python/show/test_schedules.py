@@ -400,7 +400,7 @@ def test_show_draws_into_files(tmp_path: Path, recipe: str, options: list[str]) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "rong"], "no algorithm 'rong' (did you mean ring?)"),
+        (["show", "rong"], "no algorithm 'rong' .did you mean ring"),
         (["verify", "rong"], "no algorithm 'rong'"),
         (["show", "smp(rong)"], 'no allreduce algorithm "rong"'),
         (["show", "chain", "--collective", "allgather"], 'no allgather algorithm "chain"'),
