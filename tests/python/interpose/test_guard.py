@@ -140,10 +140,10 @@ def test_a_decision_that_cannot_be_true_is_not_used(
     mpi: Runner, mpi_name: str, tmp_path: Path, online: str
 ) -> None:
     file = memory_of(mpi, tmp_path, mpi_name)
-    rewrite(file, spec="ring:segment_bytes=1", seconds=0.0005, bytes="64KiB")
+    rewrite(file, spec=ABSURD, seconds=0.0005, bytes="64KiB")
     ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file), STRETTO_ONLINE=online)
     assert ran.right, ran.output
-    assert calls_by(tmp_path, "ring:segment_bytes=1") == 0
+    assert calls_by(tmp_path, ABSURD) == 0
 
 
 def test_another_network_is_noticed(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
@@ -208,18 +208,21 @@ def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path:
             break
     assert len(decided_in_background(file)) == 1
 
+    # The file says that the rule's algorithm is faster, and not how calls are cut.
     content = json.loads(file.read_text())
     for one in content["decisions"]:
         if one["call"] == "iallreduce":
-            one["spec"] = "rabenseifner:segments=8192:window=1"
-    file.write_text(json.dumps(content))
-    ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
-    assert ran.right, ran.output
-    # The file says that the rule's algorithm is faster, and not how calls are cut. (A long disturbance of the
-    # machine looks like another network. Then there is another comparison.)
-    calls = used(tmp_path / "stats.json")
-    assert calls["rabenseifner"] >= 1
-    assert "rabenseifner:segments=8192:window=1" not in calls
+            one["spec"] = "ring:segments=8192:window=1"
+    # A long disturbance of the machine looks like another network. Then there is another comparison.
+    for _ in range(MOST_JOBS):
+        file.write_text(json.dumps(content))
+        ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
+        assert ran.right, ran.output
+        calls = used(tmp_path / "stats.json")
+        assert "ring:segments=8192:window=1" not in calls
+        if "native:segments=1" not in calls:
+            break
+    assert "native:segments=1" not in calls
     assert len(decided_in_background(file)) == 1
 
 
