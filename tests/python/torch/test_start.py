@@ -11,59 +11,65 @@ import pytest
 import torch.distributed
 
 from stretto.torch import groups
-from stretto.torch.mpi_job import Place
 
+dist: Any = torch.distributed  # its stubs are incomplete
 SAID = (
     "stretto: Stretto carries this job's calls of torch.distributed: 2 ranks, by {} (STRETTO_QUIET=1 drops "
 )
-OPTIONS: Any = SimpleNamespace(
-    group_rank=0,
-    timeout=timedelta(seconds=1),
-    global_ranks_in_group=[],
-    group_size=2,
-    group_id="0",
-    store=torch.distributed.HashStore(),
-)
+IN_JOB = SimpleNamespace(ranks=[0, 1], tag=0)
+
+
+def make_group(
+    monkeypatch: pytest.MonkeyPatch, *, rank: int = 0, place: object = IN_JOB, is_own: bool = True
+) -> Any:
+    """Makes a group without an extension. `is_own`: whether the job has no MPI."""
+    extension = SimpleNamespace(make_group=lambda *_: "ours", is_in_store_job=lambda: is_own)
+    monkeypatch.setattr(groups, "load_extension", lambda: extension)
+    monkeypatch.setattr(groups, "find_place", lambda *_: place)
+    options = SimpleNamespace(
+        group_rank=rank,
+        timeout=timedelta(seconds=1),
+        global_ranks_in_group=[],
+        group_size=2,
+        group_id="0",
+        store=dist.HashStore(),
+    )
+    return groups.create(options, lambda *_, **__: "gloo's")
 
 
 @pytest.fixture(autouse=True)
-def job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job in which groups are made without an extension."""
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     groups._announce.cache_clear()
-    extension = SimpleNamespace(make_group=lambda *_: "group")
-    monkeypatch.setattr(groups, "load_extension", lambda: extension)
-    monkeypatch.setattr(groups, "_mpi_place", lambda: None)
-    monkeypatch.setattr(groups, "place_in_store_job", lambda *_: [0, 1])
     monkeypatch.delenv("STRETTO_QUIET", raising=False)
 
 
-def test_it_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("is_own", "how"), [(True, "connections of its own"), (False, "the MPI library")])
+def test_it_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_own: bool, how: str
+) -> None:
     for _ in range(3):
-        assert groups.create(OPTIONS) == "group"
+        assert make_group(monkeypatch, is_own=is_own) == "ours"
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(SAID.format("connections of its own"))
+    assert line.startswith(SAID.format(how))
 
 
-def test_the_mpi_library_is_named(
+def test_other_ranks_do_not_say_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place: Place = (0, 2, 0, 2)
-    monkeypatch.setattr(groups, "_mpi_place", lambda: place)
-    monkeypatch.setattr(groups._Group, "_ranks_for_mpi", lambda *_: [0, 1])
-    groups.create(OPTIONS)
-    assert capsys.readouterr().err.startswith(SAID.format("the MPI library"))
+    assert make_group(monkeypatch, rank=1) == "ours"
+    assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("quiet", "rank", "ranks"), [("1", 0, [0, 1]), ("0", 1, [0, 1]), ("0", 0, None)])
-def test_it_is_not_said(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    quiet: str,
-    rank: int,
-    ranks: list[int] | None,
+def test_it_is_not_said_where_gloo_carries_the_calls(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By a quiet job, by other ranks, and if gloo carries the calls."""
-    monkeypatch.setenv("STRETTO_QUIET", quiet)
-    monkeypatch.setattr(groups, "place_in_store_job", lambda *_: ranks)
-    groups.create(SimpleNamespace(**vars(OPTIONS) | {"group_rank": rank}), lambda *_, **__: "gloo's")
+    assert make_group(monkeypatch, place=None) == "gloo's"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_quiet_job_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STRETTO_QUIET", "1")
+    assert make_group(monkeypatch) == "ours"
     assert capsys.readouterr().err == ""
