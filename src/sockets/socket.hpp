@@ -34,10 +34,14 @@ class Socket {
   explicit operator bool() const { return file_ >= 0; }
 
  private:
-  using Inode = std::pair<dev_t, ino_t>;
+  struct Inode {
+    dev_t device = 0;
+    ino_t number = 0;
+    bool operator==(const Inode&) const = default;
+  };
   static Inode inode_of(int file) {
     struct stat found {};
-    return file >= 0 && fstat(file, &found) == 0 ? Inode(found.st_dev, found.st_ino) : Inode();
+    return file >= 0 && fstat(file, &found) == 0 ? Inode{found.st_dev, found.st_ino} : Inode{};
   }
 
   int file_ = -1;
