@@ -112,7 +112,7 @@ def test_the_first_node_calls_itself_localhost(quiet: dict[str, str]) -> None:
             [
                 start(
                     rank,
-                    lab.enter(f"n{rank}", [*PYTHON, "-c", ALL_REDUCE]),
+                    lab.enter(lab.require().hosts[rank], [*PYTHON, "-c", ALL_REDUCE]),
                     {**quiet, "MASTER_ADDR": name, "MASTER_PORT": "29500"},
                 )
                 for rank, name in names.items()

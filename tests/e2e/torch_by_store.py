@@ -280,12 +280,14 @@ def daemon(ranks: Ranks) -> None:
 
 
 def visited(ranks: Ranks) -> None:
-    """Somebody comes while nobody communicates."""
+    """Somebody comes. Ranks that communicate answer at once."""
     dist.init_process_group(BACKEND)
     check_total(ranks.size)
     ranks.meet("begun")
-    ranks.store.wait(["visited"], LONG)
-    check_total(ranks.size)
+    is_over = torch.zeros(1)
+    while not is_over:
+        is_over += ranks.rank == 0 and ranks.store.check(["visited"])
+        dist.all_reduce(is_over)
 
 
 def stores(_ranks: Ranks) -> None:

@@ -141,6 +141,15 @@ def _cells_of(cell: str | Text) -> int:
     return max(line.cell_len for line in _as_text(cell).split(allow_blank=True))
 
 
+def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows of texts: the first column is a name, the others are numbers."""
+
+    def column(at: int, title: str) -> Column[Sequence[str]]:
+        return Column(title, lambda row: row[at], left=at == 0, is_key=True)
+
+    ResultTable([column(at, title) for at, title in enumerate(titles)], rows).print()
+
+
 def marked(is_marked: Callable[[Row], bool]) -> Column[Row]:
     """A column that marks rows with a star, so that a file shows it, too."""
     return Column("", lambda row: "*" if is_marked(row) else "", left=True, is_key=True)

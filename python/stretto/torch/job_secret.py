@@ -112,7 +112,7 @@ def _folder_of_node() -> Path:
 
 def _write(folder: Path, secret: bytes, until: ExitStack) -> Path:
     """Returns a new file that only this user can read."""
-    file, name = tempfile.mkstemp(prefix="stretto-", dir=folder)
+    file, name = tempfile.mkstemp(prefix="stretto-secret-", dir=folder)
     path = Path(name)
     until.callback(path.unlink, missing_ok=True)
     with os.fdopen(file, "wb") as opened:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "mpi/places.hpp"
 
@@ -25,6 +26,10 @@ const char* stretto_version();
 }
 
 namespace stretto::bench {
+
+/// Returns MPI_`name`, or else MPIX_`name`, as a program finds it; a null pointer if the MPI library has no
+/// such function. A process without an MPI library finds no function of MPI, so it gets Stretto's own.
+void* program_function(const std::string& name);
 
 /// Frees a communicator on which Stretto may have carried out calls.
 inline void free_communicator(MPI_Comm comm) {

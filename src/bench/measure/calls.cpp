@@ -33,7 +33,7 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
     found = mpi_symbol(("PMPI_" + name).c_str());
     if (found == nullptr) found = mpi_symbol(("PMPIX_" + name).c_str());  // before MPI 4
   } else {
-    found = dlsym(RTLD_DEFAULT, (spec == "auto" ? "MPI_" + name : by_spec).c_str());
+    found = spec == "auto" ? program_function(name) : dlsym(RTLD_DEFAULT, by_spec.c_str());
   }
   if (found == nullptr) {
     throw std::invalid_argument("--forms " + std::string(name_of(form)) + ", spec " + spec +
@@ -42,10 +42,11 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
   return found;
 }
 
-/// Returns the MPI library's own function, with the type of the program's function.
+/// Returns MPI_`name`: the MPI library's own function, or the one that a program calls.
 template <typename Function>
-Function* of_library(Function* /*of_program*/, const char* symbol) {
-  return reinterpret_cast<Function*>(mpi_symbol(symbol));
+Function* find(bool is_native, const char* name) {
+  void* const found = is_native ? mpi_symbol((std::string("PMPI_") + name).c_str()) : program_function(name);
+  return reinterpret_cast<Function*>(found);
 }
 
 }  // namespace
@@ -71,10 +72,10 @@ Call::Call(const Role& role, const Element& element, std::string spec, Form form
       is_native_(algorithm != nullptr || spec_ == "native"),
       by_name_(is_native_ || spec_ == "auto"),
       function_(find_function(role.collective, spec_, is_native_, form)),
-      start_(is_native_ ? of_library(&MPI_Start, "PMPI_Start") : &MPI_Start),
-      test_(is_native_ ? of_library(&MPI_Test, "PMPI_Test") : &MPI_Test),
-      wait_(is_native_ ? of_library(&MPI_Wait, "PMPI_Wait") : &MPI_Wait),
-      free_(is_native_ ? of_library(&MPI_Request_free, "PMPI_Request_free") : &MPI_Request_free),
+      start_(find<decltype(MPI_Start)>(is_native_, "Start")),
+      test_(find<decltype(MPI_Test)>(is_native_, "Test")),
+      wait_(find<decltype(MPI_Wait)>(is_native_, "Wait")),
+      free_(find<decltype(MPI_Request_free)>(is_native_, "Request_free")),
       requests_(buffers.pairs(), ProgramHandle<MPI_Request>(mpi.request_null)) {}
 
 Call::~Call() {
