@@ -42,6 +42,7 @@ def case(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.timeout(900)
 def test_a_rank_is_killed_while_the_job_begins(run_program: Run, quiet: dict[str, str], times: int) -> None:
     """The next attempt meets in the same store."""
     for _ in range(times):
@@ -170,4 +171,4 @@ def test_who_reads_the_store_is_not_admitted(quiet: dict[str, str], tmp_path: Pa
     finally:
         for rank in ranks:
             rank.kill()
-            rank.wait()
+            rank.communicate()
