@@ -57,4 +57,5 @@ def test_it_tells_nothing_else(sources: Path, tmp_path: Path) -> None:
 
 
 def test_the_library_has_one_mark() -> None:
-    assert len(re.findall(rb"stretto build [0-9a-f]{16}", (library().parent / "libstretto-core.so").read_bytes())) == 1
+    core = library().parent / "libstretto-core.so"
+    assert len(re.findall(rb"stretto build [0-9a-f]{16}", core.read_bytes())) == 1
