@@ -99,6 +99,9 @@ struct InterfaceTraits {
   /// Notes that the process of a rank has ended, or only that it has given up a call. Returns the error code
   /// of calls that need it.
   int (*note_ended)(int rank, bool gave_up_call) = nullptr;
+  /// Whether any rank has ended or given up a call; listen() tells others of it, and hears of more.
+  bool (*has_news)() = nullptr;
+  void (*listen)() = nullptr;
   /// Does what end_in() does unless spare() is called within `seconds`. mpi.comm_world stands for everything.
   void (*limit)(MPI_Comm, double seconds, const char* reason) = nullptr;
   void (*spare)(MPI_Comm) = nullptr;

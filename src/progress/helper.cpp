@@ -56,8 +56,8 @@ void Helper::run() {
     const auto found = rules.must_poll(state) ? poll_(state.blocked > 0) : HelperRules::Found::not_needed;
     is_polling_ = false;
     const std::optional<HelperRules::Time> rest = rules.after(found);
-    if (!rest) {
-      sleep_until_called();
+    if (!rest || rules.only_listens()) {
+      sleep_until_called(rest);
     } else if (rest->count() > 0 && sleep(*rest)) {
       rules.called();
     }
@@ -70,10 +70,17 @@ bool Helper::sleep(HelperRules::Time time) {
   return std::exchange(called_, false);
 }
 
-void Helper::sleep_until_called() {
+void Helper::sleep_until_called(std::optional<HelperRules::Time> longest) {
   std::unique_lock lock(mutex_);
   is_awake_ = false;
-  if (!counts_.any_outstanding()) wake_up_.wait(lock, [&] { return called_; });
+  const auto is_called = [&] { return called_; };
+  if (counts_.any_outstanding()) {
+    // It polls at once.
+  } else if (longest) {
+    wake_up_.wait_for(lock, *longest, is_called);
+  } else {
+    wake_up_.wait(lock, is_called);
+  }
   is_awake_ = true;
   called_ = false;
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "progress/rules.hpp"
 #include "threads/helper_thread.hpp"
@@ -43,7 +44,8 @@ class Helper {
   void run();
   /// Returns whether it was called meanwhile.
   bool sleep(HelperRules::Time time);
-  void sleep_until_called();
+  /// Sleeps until it is called, but no longer than `longest`.
+  void sleep_until_called(std::optional<HelperRules::Time> longest);
 
   const ProgressCounts& counts_;
   Poll poll_;

@@ -10,12 +10,15 @@ bool HelperRules::must_poll(const ProgressState& state) {
   idle_ticks_ = state.outstanding > 0 ? 0 : idle_ticks_ + 1;
   const bool is_replaced = std::exchange(stand_ins_, state.stand_ins) != state.stand_ins;
   stands_aside_ = is_replaced && state.blocked == 0;
-  if (stands_aside_ || state.outstanding == 0 || state.polling > 0) return false;
+  only_listens_ = state.listens && state.outstanding == 0;
+  if (stands_aside_ || state.polling > 0) return false;
+  if (state.outstanding == 0) return state.listens;
   return state.blocked > 0 || !state.is_guarded;
 }
 
 std::optional<HelperRules::Time> HelperRules::after(Found found) {
   if (stands_aside_) return stand_in_tick;
+  if (only_listens_) return listening_tick;
   switch (found) {
     case Found::something:
       nap_ = std::max(nap_ / 4, shortest_nap);

@@ -24,10 +24,13 @@
 //   2. Guarded or not: while an operation is outstanding, a thread is blocked, and none polls, the next
 //      poll comes within `longest_nap`. The first one comes within `tick`, or at once if the helper is
 //      called.
-//   3. The helper does not poll while nothing is outstanding, or while it is guarded and no thread is
-//      blocked.
-//   4. It sleeps until it is called only if nothing is outstanding. An operation that starts later calls
-//      it.
+//   3. The helper does not poll while nothing is outstanding, unless the process *listens*, or while it is
+//      guarded and no thread is blocked.
+//   4. It sleeps until it is called only if nothing is outstanding and the process does not listen. An
+//      operation that starts later calls it.
+//
+// A process listens once a rank of its job has ended or given up a call: others may still wait for this rank,
+// and must hear why it does not come. Then the helper polls now and then, even if no thread needs it.
 #pragma once
 
 #include <atomic>
@@ -45,6 +48,7 @@ struct ProgressState {
   int blocked = 0;         // threads that came there while something was outstanding
   unsigned stand_ins = 0;  // polls of threads that stand in for the helper, ever
   bool is_guarded = false;
+  bool listens = false;
 };
 
 /// The same state, as the threads of a process maintain it.
@@ -66,8 +70,10 @@ class ProgressCounts {
   void guard() { is_guarded_ = true; }
   [[nodiscard]] bool is_guarded() const { return is_guarded_.load(std::memory_order_relaxed); }
 
+  void set_listens(bool listens) { listens_ = listens; }
+
   [[nodiscard]] ProgressState read() const {
-    return {outstanding_, polling_, blocked_, stand_ins_, is_guarded_};
+    return {outstanding_, polling_, blocked_, stand_ins_, is_guarded_, listens_};
   }
 
  private:
@@ -76,6 +82,7 @@ class ProgressCounts {
   std::atomic<int> blocked_{0};
   std::atomic<unsigned> stand_ins_{0};
   std::atomic<bool> is_guarded_{false};
+  std::atomic<bool> listens_{false};
 };
 
 /// What the helper thread does next. One object per thread.
@@ -91,6 +98,8 @@ class HelperRules {
   static constexpr Time tick{1000};
   /// How often it checks whether a thread still stands in for it.
   static constexpr Time stand_in_tick{10000};
+  /// How often it polls while it only listens.
+  static constexpr Time listening_tick{10000};
   /// After this many ticks without operations it sleeps until it is called, which costs the caller some 5 µs.
   static constexpr int ticks_until_dormant = 3;
 
@@ -104,6 +113,9 @@ class HelperRules {
   /// Returns how long to sleep then: not at all, so long, or (empty) until it is called.
   [[nodiscard]] std::optional<Time> after(Found found);
 
+  /// Whether nothing was outstanding when it last decided. An operation that starts then calls it.
+  [[nodiscard]] bool only_listens() const { return only_listens_; }
+
   /// To be called when it was woken.
   void called() { nap_ = shortest_nap; }
 
@@ -112,6 +124,7 @@ class HelperRules {
   int idle_ticks_ = 0;
   unsigned stand_ins_ = 0;
   bool stands_aside_ = false;
+  bool only_listens_ = false;
 };
 
 }  // namespace stretto

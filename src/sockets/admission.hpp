@@ -7,7 +7,10 @@
 //   maker → listener   Hello      who it is, whom it means, and a number that it has never used
 //   listener → maker   Challenge  a number of its own, and the proof over both
 //   maker → listener   Answer     the maker's proof over both
-//   listener → maker   welcome    the first frame (sockets/frame.hpp): the maker may send now
+//   listener → maker   Welcome    the maker may send frames now (sockets/frame.hpp)
+//
+// A connection that has broken is made again in the same way. Each side says how many bytes it has read, and
+// the other one goes on behind these.
 //
 // Until the right answer has come, the listener keeps only one Visitor of fixed size. It may send a visitor
 // away at any time before that; a rank of the job tries again.
@@ -24,7 +27,7 @@
 
 namespace stretto {
 
-constexpr std::array<char, 8> protocol_mark{'S', 't', 'r', 'e', 't', 't', 'o', '1'};
+constexpr std::array<char, 8> protocol_mark{'S', 't', 'r', 'e', 't', 't', 'o', '2'};
 
 struct Hello {
   std::array<char, 8> mark = protocol_mark;
@@ -34,8 +37,10 @@ struct Hello {
   std::uint32_t to = 0;      // the rank of the listener
   SipTag number{};
   Address listens_at;
+  std::uint64_t attempt = 0;   // to make this connection: a number above that of each earlier attempt
+  std::uint64_t received = 0;  // bytes of frames that the maker has read from this connection
 };
-static_assert(sizeof(Hello) == 64);
+static_assert(sizeof(Hello) == 80);
 
 struct Challenge {
   SipTag number{};
@@ -44,6 +49,10 @@ struct Challenge {
 
 struct Answer {
   SipTag proof{};
+};
+
+struct Welcome {
+  std::uint64_t received = 0;  // bytes of frames that the listener has read from this connection
 };
 
 enum class End : std::uint8_t { maker, listener };

@@ -63,6 +63,8 @@ int error_of(const Socket& socket) {
   return error;
 }
 
+constexpr const char* data_is_lost = ", and data on its way is lost";
+
 std::string how_of(int error) {
   return error == 0 ? "its connection was closed" : std::generic_category().message(error);
 }
@@ -78,6 +80,9 @@ constexpr int most_times_sent_away = 600;
 /// A rank that leaves closes both of its connections to another rank. Its farewell may come over the other
 /// connection: behind all that was sent there, or on a connection that is not even admitted yet.
 constexpr milliseconds longest_wait_for_farewell{200};
+/// A connection may break on one side only. The maker notices that when it sends something or its kernel
+/// probes the link.
+constexpr seconds longest_break{2 * longest_silence / probes};
 
 }  // namespace
 
@@ -104,8 +109,7 @@ bool Connection::read() {
   if (found == FrameReader::Found::end) {
     note_end(reader_.error() != 0 ? reader_.error() : queue_.error());
   } else if (found == FrameReader::Found::fault) {
-    close();
-    endpoint_.lose(peer_, "its data cannot be read");
+    endpoint_.part_from(peer_, "its data cannot be read");
   }
   if (found == FrameReader::Found::something) note_step();
   return found != FrameReader::Found::nothing;
@@ -114,8 +118,7 @@ bool Connection::read() {
 std::optional<Landing> Connection::take(const Frame& frame) {
   const bool is_farewell = frame.kind == FrameKind::farewell;
   if (frame.kind != FrameKind::news && !is_farewell) {
-    const bool counts = endpoint_.failure() == nullptr || frame.kind == FrameKind::welcome;
-    return counts ? take_own(frame) : std::optional(Landing{});
+    return endpoint_.failure() == nullptr ? take_own(frame) : std::optional(Landing{});
   }
   const bool is_rank = frame.tag >= 0 && frame.tag < endpoint_.ranks();
   if (!is_rank || frame.bytes == 0 || frame.bytes > longest_reason) return std::nullopt;
@@ -206,6 +209,7 @@ void Outgoing::try_again(int error) {
   const bool is_gone = error == ECONNREFUSED || ++times_sent_away_ > most_times_sent_away;
   if (is_gone) return note_end(error);
   is_waiting_ = true;
+  endpoint_.look_soon();
 }
 
 bool Outgoing::greet() {
@@ -219,6 +223,8 @@ bool Outgoing::greet() {
   hello_.to = static_cast<std::uint32_t>(peer_);
   hello_.listens_at = endpoint_.listens_at();
   fill_randomly(hello_.number);
+  ++hello_.attempt;
+  hello_.received = reader_.bytes();
   state_ = State::greeting;
   endpoint_.poller_.set_writes(socket_, *this, writes_ = false);
   if (::send(socket_.file(), &hello_, sizeof(hello_), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(hello_))
@@ -226,17 +232,22 @@ bool Outgoing::greet() {
   return true;
 }
 
-/// The challenge arrives first, and nothing follows it before the answer.
+/// Takes what the listener says before it sends frames. Returns whether all of it is there. `has_moved`:
+/// whether anything has happened.
+template <typename Reply>
+bool Outgoing::take_reply(Reply& reply, bool& has_moved) {
+  const ssize_t got = recv(socket_.file(), &reply, sizeof(reply), MSG_DONTWAIT | MSG_PEEK);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  has_moved = got <= 0 || static_cast<std::size_t>(got) == sizeof(reply);
+  if (got <= 0) try_again(got < 0 ? errno : 0);
+  if (got <= 0 || !has_moved) return false;
+  static_cast<void>(recv(socket_.file(), &reply, sizeof(reply), MSG_DONTWAIT));
+  return true;
+}
+
 bool Outgoing::take_challenge() {
   Challenge challenge;
-  const ssize_t got = recv(socket_.file(), &challenge, sizeof(challenge), MSG_DONTWAIT | MSG_PEEK);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (got <= 0) {
-    try_again(got < 0 ? errno : 0);
-    return true;
-  }
-  if (static_cast<std::size_t>(got) < sizeof(challenge)) return false;
-  static_cast<void>(recv(socket_.file(), &challenge, sizeof(challenge), MSG_DONTWAIT));
+  if (bool has_moved = false; !take_reply(challenge, has_moved)) return has_moved;
   const SipTag right = proof_of(End::listener, endpoint_.secret_, hello_, challenge.number, address_);
   if (!are_equal(challenge.proof, right)) {
     close();
@@ -252,9 +263,26 @@ bool Outgoing::take_challenge() {
   return true;
 }
 
+bool Outgoing::take_welcome() {
+  Welcome welcome;
+  if (bool has_moved = false; !take_reply(welcome, has_moved)) return has_moved;
+  if (!queue_.go_on_behind(welcome.received)) {
+    endpoint_.part_from(peer_, how_of(error_) + data_is_lost);
+    return true;
+  }
+  state_ = State::ready;
+  was_ready_ = true;
+  error_ = times_sent_away_ = 0;
+  limit_send_buffer(socket_);
+  if (streams_ > 1) set(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent_of_streams);
+  flush();
+  return true;
+}
+
 bool Outgoing::look(bool readable, bool writable) {
   if (state_ == State::connecting) return (readable || writable) && greet();
   if (state_ == State::greeting) return readable && take_challenge();
+  if (state_ == State::answered) return readable && take_welcome();
   const bool has_read = readable && read();
   return (writable && flush()) || has_read;
 }
@@ -279,13 +307,13 @@ bool Outgoing::needs_clock() const {
 }
 
 void Outgoing::note_end(int error) {
-  if (state_ == State::answered) return try_again(error);
   close();
-  const bool was_of_use = stream_ == 0 || state_ == State::ready;
+  if (error_ == 0) error_ = error;
+  if (state_ == State::ready && error != 0 && endpoint_.is_needed(peer_)) return begin();
+  const bool was_of_use = stream_ == 0 || was_ready_;
   state_ = was_of_use ? State::ended : State::useless;
   if (!was_of_use) return;
   ended_ = Endpoint::Clock::now();
-  error_ = error;
   endpoint_.look_soon();
 }
 
@@ -352,12 +380,6 @@ void Outgoing::send_long(std::uint64_t number, Message& message) {
 }
 
 std::optional<Landing> Outgoing::take_own(const Frame& frame) {
-  if (frame.kind == FrameKind::welcome && state_ == State::answered) {
-    state_ = State::ready;
-    limit_send_buffer(socket_);
-    flush();
-    return Landing{};
-  }
   if (frame.kind == FrameKind::credit) {
     credit_ = std::min(most_credit, credit_ + std::min<std::size_t>(frame.bytes, most_credit));
     return Landing{};
@@ -383,24 +405,49 @@ void Outgoing::fail(const Which& which, const char* reason) {
   });
 }
 
-Incoming::Incoming(Endpoint& endpoint, int peer, Socket socket) : Connection(endpoint, peer, nullptr) {
-  socket_ = std::move(socket);
-  configure(socket_);
-  if (!endpoint_.poller_.add(socket_, *this)) Connection::note_end(errno);
-  queue_.add({.kind = FrameKind::welcome});
-  flush();
+Incoming::Incoming(Endpoint& endpoint, int peer, Visitor& visitor) : Connection(endpoint, peer, nullptr) {
+  begin(visitor);
 }
 
-Incoming::Incoming(Incoming& first, int stream, Socket socket)
-    : Incoming(first.endpoint_, first.peer_, std::move(socket)) {
+Incoming::Incoming(Incoming& first, int stream, Visitor& visitor)
+    : Incoming(first.endpoint_, first.peer_, visitor) {
   first_ = &first;
   stream_ = stream;
 }
 
-void Incoming::add_stream(int stream, Socket socket) {
-  if (std::ranges::find(others_, stream, [](const auto& one) { return one->stream_; }) != others_.end())
+void Incoming::take_visitor(Visitor& visitor) {
+  const auto stream = static_cast<int>(visitor.hello().stream);
+  if (stream != stream_) {
+    const auto known = std::ranges::find(others_, stream, [](const auto& one) { return one->stream_; });
+    if (known != others_.end()) return (*known)->take_visitor(visitor);
+    others_.push_back(std::make_unique<Incoming>(*this, stream, visitor));
     return;
-  others_.push_back(std::make_unique<Incoming>(*this, stream, std::move(socket)));
+  }
+  // The maker has ended each earlier attempt, although that may not be seen yet.
+  if (visitor.hello().attempt <= attempt_) return;
+  if (!broken_) broken_ = {.error = ECONNRESET, .since = Endpoint::Clock::now()};
+  while (read()) {
+  }
+  close();
+  if (endpoint_.is_needed(peer_)) begin(visitor);
+}
+
+void Incoming::begin(Visitor& visitor) {
+  endpoint_.poller_.remove(visitor.socket());
+  socket_ = std::move(visitor.socket());
+  writes_ = false;
+  attempt_ = visitor.hello().attempt;
+  configure(socket_);
+  if (!queue_.go_on_behind(visitor.hello().received)) {
+    const int error = broken_ ? std::exchange(broken_, std::nullopt)->error : 0;
+    return endpoint_.part_from(peer_, how_of(error) + data_is_lost);
+  }
+  broken_.reset();
+  const Welcome welcome{.received = reader_.bytes()};
+  const ssize_t sent = ::send(socket_.file(), &welcome, sizeof(welcome), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const bool is_ready = sent == sizeof(welcome) && endpoint_.poller_.add(socket_, *this);
+  if (!is_ready) return Incoming::note_end(errno);
+  flush();
 }
 
 bool Incoming::look(bool readable, bool writable) {
@@ -408,8 +455,22 @@ bool Incoming::look(bool readable, bool writable) {
   return (writable && flush()) || has_read;
 }
 
-/// Messages fail only if they cannot arrive any more: a rank may end without waiting for what it has sent.
 void Incoming::note_end(int error) {
+  if (broken_) return close();
+  if (error == 0 || !endpoint_.is_needed(peer_)) return give_up(error);
+  close();
+  broken_ = {.error = error, .since = Endpoint::Clock::now()};
+  // If the rank has ended, this rank's own connection shows that.
+  endpoint_.outgoing(peer_);
+  endpoint_.look_soon();
+}
+
+void Incoming::look_at_clock(Endpoint::Clock::time_point now) {
+  if (broken_ && now - broken_->since > longest_break) give_up(std::exchange(broken_, std::nullopt)->error);
+}
+
+/// Messages fail only if they cannot arrive any more: a rank may end without waiting for what it has sent.
+void Incoming::give_up(int error) {
   Connection::note_end(error);
   const Message* const present = message_being_read();
   if (present != nullptr)
@@ -482,7 +543,7 @@ std::optional<Landing> Incoming::take_offer(const Frame& frame) {
 }
 
 void Incoming::want(std::uint64_t number, Message& receive) {
-  if (!socket_) return receive.end_early(endpoint_.why_gone(peer_));
+  if (!is_of_use()) return receive.end_early(endpoint_.why_gone(peer_));
   wanted_[number] = {.receive = &receive, .bytes = receive.arrived, .rest = receive.arrived, .announced = 0};
   if (taken_ > 0) queue_.add({.kind = FrameKind::credit, .bytes = std::exchange(taken_, 0)});
   queue_.add({.kind = FrameKind::wanted, .number = number});
@@ -533,7 +594,7 @@ void Incoming::take_own_end() {
 }
 
 void Incoming::give_present(Inbox::Early early, Message& receive) {
-  if (!socket_) return receive.end_early(endpoint_.why_gone(peer_));
+  if (!is_of_use()) return receive.end_early(endpoint_.why_gone(peer_));
   own_early_ = std::move(early);
   receive_ = &receive;
 }

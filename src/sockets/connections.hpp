@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends of a connection. The endpoint's lock is held in all functions.
+//
+// A connection that breaks, for example because a firewall has forgotten it, is made again by its maker, and
+// goes on with the byte behind the last one that was read. Only the bytes of a message that is being written
+// are still there, so if others were on their way, the rank is lost. A connection that was closed does not
+// come back: the other process has ended. If its machine has reset a connection instead of closing it, nobody
+// listens there any more.
 #pragma once
 
 #include <cstddef>
@@ -104,7 +110,10 @@ class Outgoing final : public Connection {
   void use_streams(std::size_t streams);
   Outgoing& stream(std::size_t number) { return number == 0 ? *this : *others_[number - 1]; }
   bool greet();
+  template <typename Reply>
+  bool take_reply(Reply& reply, bool& has_moved);
   bool take_challenge();
+  bool take_welcome();
   void try_again(int error);
 
   State state_ = State::without_address;
@@ -112,7 +121,8 @@ class Outgoing final : public Connection {
   Hello hello_;
   Endpoint::Clock::time_point began_{};
   Endpoint::Clock::time_point ended_{};
-  int error_ = 0;            // with which the connection ended
+  int error_ = 0;            // with which the connection ended or broke
+  bool was_ready_ = false;   // before it broke
   bool is_waiting_ = false;  // to connect again
   int times_sent_away_ = 0;
   LongSends long_sends_;  // only the first connection's are used
@@ -129,12 +139,12 @@ class Outgoing final : public Connection {
 /// The end at the rank that did not make the connection.
 class Incoming final : public Connection {
  public:
-  Incoming(Endpoint& endpoint, int peer, Socket socket);
+  Incoming(Endpoint& endpoint, int peer, Visitor& visitor);
   /// A further connection from the same rank.
-  Incoming(Incoming& first, int stream, Socket socket);
+  Incoming(Incoming& first, int stream, Visitor& visitor);
 
-  /// Adds a further connection, unless there is one with that number.
-  void add_stream(int stream, Socket socket);
+  /// Takes a visitor that is admitted for a further connection, or in place of a connection that has broken.
+  void take_visitor(Visitor& visitor);
   /// Asks for an offered message.
   void want(std::uint64_t number, Message& receive);
   /// Gives a receive the message that is being read at the moment.
@@ -146,6 +156,8 @@ class Incoming final : public Connection {
   void fail(const Which& which, const char* reason);
   /// Whether more may arrive.
   [[nodiscard]] bool is_any_open() const;
+  /// Acts on timeouts. To be called now and then.
+  void look_at_clock(Endpoint::Clock::time_point now);
   /// The further connections from the same rank.
   [[nodiscard]] const std::vector<std::unique_ptr<Incoming>>& others() const { return others_; }
 
@@ -161,14 +173,25 @@ class Incoming final : public Connection {
   void take_own_end() override;
   void note_end(int error) override;
   void note_step() override;
+  void begin(Visitor& visitor);
+  void give_up(int error);
+  /// Whether frames of this rank may still be carried, now or when the connection is made again.
+  [[nodiscard]] bool is_of_use() const { return is_open() || broken_.has_value(); }
   /// Returns the message that gets what is being read; nullptr if none does.
   [[nodiscard]] Message* message_being_read() const;
   std::optional<Landing> take_message(const Frame& frame);
   std::optional<Landing> take_offer(const Frame& frame);
   std::optional<Landing> take_part(const Frame& frame);
 
+  struct Broken {
+    int error;
+    Endpoint::Clock::time_point since;
+  };
+
   Incoming* first_ = this;
   int stream_ = 0;
+  std::uint64_t attempt_ = 0;     // of the maker, by which the connection was made
+  std::optional<Broken> broken_;  // while the maker may make the connection again
   std::vector<std::unique_ptr<Incoming>> others_;
   bool reads_part_ = false;
   // State of the present frame:

@@ -316,11 +316,18 @@ void Endpoint::look_at_clock() {
   look_at_limits(now);
   if (failure() == nullptr) keep_in_touch();
   bool some_begin = false;
-  for (const int rank : connected_) {
+  // Whoever loses a rank may connect to others meanwhile.
+  for (std::size_t i = 0; i < connected_.size(); ++i) {
+    const int rank = connected_[i];
     Outgoing& out = *peer(rank).out;
-    if (peer(rank).gone != nullptr || failure() != nullptr) continue;
+    if (!is_needed(rank)) continue;
     out.look_at_clock(now);
     some_begin = some_begin || out.needs_clock();
+  }
+  for (const int rank : admitted_) {
+    for_each_connection(*peer(rank).in, [&](Incoming& one) {
+      if (is_needed(rank)) one.look_at_clock(now);
+    });
   }
   next_look_ = now + (some_begin ? look_at_beginnings : usual_look);
 }
@@ -333,11 +340,10 @@ void Endpoint::admit(Visitor& visitor) {
   const auto rank = static_cast<int>(visitor.hello().rank);
   Peer& from = peer(rank);
   const auto stream = static_cast<int>(visitor.hello().stream);
-  // No rank connects twice, and its first connection (stream 0) comes before the others.
-  if ((from.in != nullptr) == (stream == 0) || rank == rank_) return;
-  poller_.remove(visitor.socket());
-  if (stream > 0) return from.in->add_stream(stream, std::move(visitor.socket()));
-  from.in = std::make_unique<Incoming>(*this, rank, std::move(visitor.socket()));
+  // A rank's first connection (stream 0) comes before the others.
+  if ((from.in == nullptr && stream > 0) || rank == rank_) return;
+  if (from.in != nullptr) return from.in->take_visitor(visitor);
+  from.in = std::make_unique<Incoming>(*this, rank, visitor);
   admitted_.push_back(rank);
   if (from.address.family == 0) {
     from.address = visitor.hello().listens_at;
@@ -350,6 +356,13 @@ void Endpoint::admit(Visitor& visitor) {
 
 void Endpoint::lose(int rank, const std::string& how) {
   note_gone(rank, keep_reason("rank " + std::to_string(rank) + " is lost: " + how));
+}
+
+void Endpoint::part_from(int rank, const std::string& how) {
+  const auto close = [](Connection& one) { one.close(); };
+  if (peer(rank).out) for_each_connection(*peer(rank).out, close);
+  if (peer(rank).in) for_each_connection(*peer(rank).in, close);
+  lose(rank, how);
 }
 
 void Endpoint::take_farewell(int rank, const char* reason) {

@@ -156,6 +156,8 @@ class Endpoint {
   void look_at_clock();
   void look_soon();
   void lose(int rank, const std::string& how);
+  /// Loses a rank that lives, and closes all connections with it, so that it sees that.
+  void part_from(int rank, const std::string& how);
   void take_farewell(int rank, const char* reason);
   /// Takes what rank `from` has told.
   void take_news(const News& news, int from);
@@ -165,6 +167,8 @@ class Endpoint {
   void tell_all(Outgoing& to);
   /// Whether a rank has ended in another way than by leaving.
   [[nodiscard]] bool has_bad_news();
+  /// Whether a connection to a rank or from it is worth to be made again.
+  [[nodiscard]] bool is_needed(int rank) { return failure() == nullptr && peer(rank).gone == nullptr; }
   /// Returns why a rank is gone, once it is.
   [[nodiscard]] const char* why_gone(int rank) { return peer(rank).gone; }
   /// Returns why a message cannot begin any more, or nullptr.

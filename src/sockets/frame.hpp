@@ -13,7 +13,6 @@
 //
 // The other side answers on the same connection with these:
 //
-//   welcome    the maker is admitted
 //   wanted     the receive of a long message is posted
 //   credit     this many bytes of whole messages have found their receives
 //
@@ -29,7 +28,7 @@
 
 namespace stretto {
 
-enum class FrameKind : std::uint32_t { message = 1, offer, part, news, farewell, welcome, wanted, credit };
+enum class FrameKind : std::uint32_t { message = 1, offer, part, news, farewell, wanted, credit };
 
 struct Frame {
   FrameKind kind{};

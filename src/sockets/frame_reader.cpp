@@ -47,6 +47,7 @@ FrameReader::Found FrameReader::read(const Socket& socket, FrameTaker& taker, st
     }
     auto bytes = static_cast<std::size_t>(got);
     taken += bytes;
+    bytes_ += bytes;
     if (goes_straight) {
       const std::size_t landed = std::min(bytes, straight);
       landing_ = {landing_.into + landed, landing_.room - landed};

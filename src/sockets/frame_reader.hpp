@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -47,6 +48,8 @@ class FrameReader {
   void forget_landing() { landing_ = {}; }
   /// The error with which the connection ended, or 0.
   [[nodiscard]] int error() const { return error_; }
+  /// The bytes that it has read.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
   bool parse(FrameTaker& taker);
@@ -58,6 +61,7 @@ class FrameReader {
   Landing landing_;
   std::size_t behind_ = 0;  // bytes that still follow the present frame
   int error_ = 0;
+  std::uint64_t bytes_ = 0;
   /// The beginning of a frame, until the next read().
   std::array<std::byte, sizeof(Frame)> rest_{};
   std::size_t rest_bytes_ = 0;

@@ -76,10 +76,19 @@ SendQueue::State SendQueue::write(int file, std::size_t most_parts) {
     }
     all_sent += static_cast<std::size_t>(sent);
     written_ += static_cast<std::size_t>(sent);
+    all_written_ += static_cast<std::size_t>(sent);
     while (!entries_.empty() && written_ >= sizeof(Frame) + entries_.front().bytes) finish_first();
     if (written_ > 0 && entries_.front().reads != nullptr) entries_.front().reads->note_step();
   }
   return State::empty;
+}
+
+bool SendQueue::go_on_behind(std::uint64_t read) {
+  if (read > all_written_ || all_written_ - read > written_) return false;
+  written_ -= static_cast<std::size_t>(all_written_ - read);
+  all_written_ = read;
+  error_ = 0;
+  return true;
 }
 
 std::size_t SendQueue::bytes() const {

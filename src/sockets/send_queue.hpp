@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -36,6 +37,10 @@ class SendQueue {
   [[nodiscard]] std::size_t bytes() const;
   /// The error of the connection, if it is broken.
   [[nodiscard]] int error() const { return error_; }
+  /// Prepares for a connection in place of the broken one, from which the other side has read so many bytes
+  /// of all that were ever written. Returns false if bytes are lost: the memory of messages that were written
+  /// is no longer there.
+  bool go_on_behind(std::uint64_t read);
 
   /// Fails messages, except long ones, whose parts are only removed. The rest of a frame that is half written
   /// is kept, as a copy. Returns the credit of messages of which nothing was written.
@@ -56,6 +61,7 @@ class SendQueue {
   LongSends* long_sends_;
   std::deque<Entry> entries_;
   std::size_t written_ = 0;  // bytes of the first entry, including its frame
+  std::uint64_t all_written_ = 0;
   int error_ = 0;
 };
 

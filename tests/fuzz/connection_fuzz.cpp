@@ -86,9 +86,9 @@ class OtherEnd {
     read(&challenge, sizeof(challenge));
     const Answer answer{proof_of(End::maker, secret, hello, challenge.number, endpoint_.listens_at())};
     write(&answer, sizeof(answer));
-    Frame welcome;
+    Welcome welcome;
     read(&welcome, sizeof(welcome));
-    demand(welcome.kind == FrameKind::welcome, "a rank is welcome");
+    demand(welcome.received == 0, "nothing has been read before");
   }
   void wait_for(const Socket& listener, const Address& at) {
     while (!socket_) {

@@ -166,6 +166,20 @@ TEST(HelperRules, DormantOnlyAfterSomeTicks) {
   EXPECT_EQ(rules.after(Found::not_needed), HelperRules::tick);
 }
 
+TEST(HelperRules, WhoListensIsNeverDormant) {
+  HelperRules rules;
+  const ProgressState listens{.listens = true};
+  for (int i = 0; i < 2 * HelperRules::ticks_until_dormant; ++i) {
+    EXPECT_TRUE(rules.must_poll(listens));
+    EXPECT_EQ(rules.after(Found::not_needed), HelperRules::listening_tick);
+    EXPECT_TRUE(rules.only_listens());
+  }
+  EXPECT_FALSE(rules.must_poll({.polling = 1, .listens = true}));
+  EXPECT_TRUE(rules.must_poll({.outstanding = 1, .listens = true}));
+  EXPECT_FALSE(rules.only_listens());
+  EXPECT_EQ(rules.after(Found::nothing), HelperRules::shortest_nap);
+}
+
 /// A process whose operations end by the helper's polls only.
 class Process {
  public:

@@ -105,7 +105,7 @@ TEST(Visitor, MayComeByteByByte) {
 
 TEST(Visitor, WithAnotherHelloIsRefused) {
   Hello mark = good_hello();
-  mark.mark[7] = '2';
+  mark.mark[7] = '1';
   Hello more_ranks = good_hello();
   more_ranks.ranks = ranks + 1;
   Hello rank = good_hello();

@@ -186,6 +186,8 @@ void bind() {
   mpi.limit = [](MPI_Comm comm, double seconds, const char* reason) {
     job->endpoint->limit(group_in(comm), seconds, reason);
   };
+  mpi.has_news = [] { return job->endpoint->news() > 0; };
+  mpi.listen = [] { job->endpoint->progress(); };
   mpi.spare = [](MPI_Comm comm) { job->endpoint->spare(group_in(comm)); };
   mpi.steps = [](MPI_Request request) -> std::uint64_t {
     return request == nullptr ? 0 : request->message.steps.load(std::memory_order_relaxed);

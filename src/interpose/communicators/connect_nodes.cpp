@@ -201,8 +201,8 @@ std::string make_connections(MPI_Comm comm) {
         interfaces.empty() ? find_address_of_library() : find_own_address(interfaces, "", error);
     if (!own && interfaces.empty()) own = common;
     if (!own) return false;
-    std::vector<int> nodes;
-    for (int rank = 0; rank < session.topology.ranks(); ++rank) nodes.push_back(session.topology.node(rank));
+    std::vector<int> nodes(static_cast<std::size_t>(session.topology.ranks()));
+    std::ranges::generate(nodes, [rank = 0]() mutable { return session.topology.node(rank++); });
     made = std::make_unique<Connections>(listen(*own, beginning.secret), std::move(nodes));
     all.resize(static_cast<std::size_t>(session.topology.ranks()));
     return true;

@@ -38,10 +38,10 @@ std::vector<int> find_clocks() {
   const std::uint64_t own = number_of_clock();
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(session.topology.ranks()));
   mpi.Allgather(&own, 1, mpi.uint64_t, numbers.data(), 1, mpi.uint64_t, channel_pool().comm());
-  std::vector<int> clock_of;
-  for (const std::uint64_t number : numbers) {
-    clock_of.push_back(static_cast<int>(std::ranges::find(numbers, number) - numbers.begin()));
-  }
+  std::vector<int> clock_of(numbers.size());
+  std::ranges::transform(numbers, clock_of.begin(), [&](std::uint64_t number) {
+    return static_cast<int>(std::ranges::find(numbers, number) - numbers.begin());
+  });
   return clock_of;
 }
 

@@ -10,6 +10,7 @@
 
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/mpi.hpp"
 #include "progress/helper.hpp"
 #include "threads/float_control.hpp"
 #include "threads/immortal.hpp"
@@ -34,6 +35,7 @@ std::atomic<FloatControl> control_of_program{};
 void remove_ended() {
   const std::lock_guard guard(list_lock);
   std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
+  counts().set_listens(mpi.listen != nullptr && mpi.has_news());
   counts().set_outstanding(list().size());
 }
 
@@ -86,6 +88,10 @@ bool make_progress_with(const Eligible& eligible) {
 constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
 
 HelperRules::Found poll(bool must_help) {
+  if (!has_outstanding()) {
+    mpi.listen();
+    return HelperRules::Found::not_needed;
+  }
   const ScopedFloatControl program(control_of_program.load(std::memory_order_relaxed));
   bool helps = must_help;
   const bool any = make_progress_with([&](Outstanding& operation) {
@@ -123,6 +129,7 @@ bool start_helper() {
 
 void stop_helper() {
   helper().stop();
+  counts().set_listens(false);
 }
 
 void add_outstanding(std::shared_ptr<Outstanding> operation) {
