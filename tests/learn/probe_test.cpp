@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
 #include "algorithms/short_list.hpp"
@@ -208,6 +209,53 @@ TEST(Probe, NodesOfFewRanksHaveNoOtherLinks) {
         EXPECT_NEAR(rates[node], static_cast<int>(node) == slow ? 5e6 : 25e6, 1);
     }
   }
+}
+
+/// Other programs keep ranks from their cores for some milliseconds, which is as long as a stream takes.
+TEST(Probe, RanksThatWaitForTheirCoresHaveNoOtherLinks) {
+  std::mt19937 random(1);
+  const auto bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
+  const Topology topology = topology_of({1, 1, 1, 1});
+  ProbeFigures figures{};
+  figures.at(long_stream()) = bytes / 2 / 125e6;
+  EXPECT_EQ(more_long_streams(figures, 0), 0);
+  const int streams = 1 + more_long_streams(figures, 0.5);
+  int wrong_by_one = 0;
+  int wrong = 0;
+  for (int job = 0; job < 200; ++job) {
+    for (const bool has_slow : {false, true}) {
+      std::vector<double> first;
+      std::vector<double> received;
+      for (int rank = 0; rank < topology.ranks(); ++rank) {
+        LongStreams all;
+        for (int stream = 0; stream < streams; ++stream) {
+          const double seconds = bytes / (has_slow && rank < 2 ? 12.5e6 : 125e6);
+          const double lost = random() % 2 == 0 ? 0 : 0.003 * static_cast<double>(1 + random() % 3);
+          all.add(seconds / 2 + lost, seconds + lost);
+          if (stream == 0) first.push_back(all.received());
+        }
+        received.push_back(all.received());
+      }
+      if (!has_slow && !find_rates(first, topology).empty()) ++wrong_by_one;
+      if (find_rates(received, topology).empty() == has_slow) ++wrong;
+    }
+  }
+  EXPECT_GT(wrong_by_one, 40);
+  EXPECT_LE(wrong, 2);
+  // Where a stream takes much longer than a program has the core, one is enough.
+  figures.at(long_stream()) = bytes / 2 / 6e6;
+  EXPECT_EQ(more_long_streams(figures, 0.9), 0);
+}
+
+TEST(Probe, TheFigureOfLongStreamsIsTheirMedian) {
+  LongStreams all;
+  EXPECT_EQ(all.figure(), 0);
+  all.add(2, 5);
+  EXPECT_EQ(all.figure(), 2);
+  all.add(9, 12);
+  all.add(0.1, 4);
+  EXPECT_EQ(all.figure(), 2);
+  EXPECT_EQ(all.received(), 4);
 }
 
 TEST(Probe, FindsBandwidthAndLatency) {

@@ -331,7 +331,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const Buffers buffers(longest_call(state));
   Figures figures;
   const CoreTime began = CoreTime::of_this_thread();
-  double received = 0;  // this rank's seconds of the long stream, both times
+  LongStreams streams_of_rank;
   const auto agree_now = [&] {
     const BlockedScope elsewhere;
     return agree(figures, comm);
@@ -340,13 +340,22 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   figures.failed = buffers.has_memory() ? 0 : 1;
   if (!agree_now()) return std::nullopt;
   std::size_t connections_from = state.connections_from();
+  const auto measure_long_stream = [&](Measurement& measurement) {
+    double received = 0;
+    const double second = measurement.measure_second(probe_steps.at(long_stream()), received);
+    streams_of_rank.add(second, received);
+    figures.steps.at(long_stream()) = streams_of_rank.figure();
+  };
   const auto measure_all = [&](bool of_fast_links) {
     Measurement measurement(state, buffers, connections_from);
     for (std::size_t i = 0; i < probe_step_count; ++i) {
       const ProbeStep& step = probe_steps.at(i);
       if (step.is_for_fast_links != of_fast_links || !is_measurable(step, state.topology())) continue;
-      figures.steps.at(i) =
-          i == long_stream() ? measurement.measure_second(step, received) : measurement.measure(step);
+      if (i == long_stream()) {
+        measure_long_stream(measurement);
+      } else {
+        figures.steps.at(i) = measurement.measure(step);
+      }
     }
     if (!measurement.is_right()) figures.failed = 1;
     figures.busy = std::max(figures.busy, CoreTime::of_this_thread().waited_since(began));
@@ -355,12 +364,20 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
                        .long_seconds = reduction_seconds(buffers, mebibyte)};
   if (!measure_all(false)) return std::nullopt;
+  if (const int more = more_long_streams(figures.steps, figures.busy); more > 0) {
+    {
+      Measurement measurement(state, buffers, connections_from);
+      for (int i = 0; i < more; ++i) measure_long_stream(measurement);
+      if (!measurement.is_right()) figures.failed = 1;
+    }
+    if (!agree_now()) return std::nullopt;
+  }
   const Topology& topology = state.topology();
   std::vector<double> rates;
   int streams = 1;
   std::size_t found_from = 0;
   if (!has_fast_links(figures.steps, topology)) {
-    if (topology.nodes > 2) rates = compare_rates(received, topology, comm);
+    if (topology.nodes > 2) rates = compare_rates(streams_of_rank.received(), topology, comm);
   } else {
     if (may_connect(state) && !is_faster_than_tcp(figures.steps)) {
       found_from = find_connections(state, buffers, figures.steps, comm, streams);

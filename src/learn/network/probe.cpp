@@ -5,6 +5,7 @@
 #include <span>
 
 #include "learn/network/probe_sizes.hpp"
+#include "threads/core_time.hpp"
 
 namespace stretto {
 
@@ -138,6 +139,30 @@ std::size_t first_between_nodes(const auto& is_it) {
 
 std::size_t long_stream() {
   return first_between_nodes([](const ProbeStep& step) { return step.calls == 1 && step.messages > 1; });
+}
+
+namespace {
+/// The time that further long streams may take, and their number.
+constexpr double most_of_long_streams = 0.05;
+constexpr double most_long_streams = 6;
+}  // namespace
+
+int more_long_streams(const ProbeFigures& figures, double busy) {
+  const double seconds = 2 * figures.at(long_stream());
+  if (busy < busy_from || !(seconds > 0)) return 0;
+  return static_cast<int>(std::min(most_of_long_streams / seconds, most_long_streams));
+}
+
+void LongStreams::add(double second, double received) {
+  received_ = seconds_.empty() ? received : std::min(received_, received);
+  seconds_.push_back(second);
+}
+
+double LongStreams::figure() const {
+  if (seconds_.empty()) return 0;
+  std::vector<double> sorted = seconds_;
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2];
 }
 
 const ProbeStep stream_of_streams{

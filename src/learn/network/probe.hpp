@@ -67,6 +67,25 @@ enum class Half : std::uint8_t { sends, receives };
 /// Returns the step that shows the rate of links, above all of slow ones: a stream that is sent twice in a
 /// row. Its figure is the time between the ends of the two streams on the rank that receives them.
 [[nodiscard]] std::size_t long_stream();
+/// Returns how many times more the long stream is sent where ranks have waited for their cores (`busy` as in
+/// MeasuredNetwork). A rank that loses its core for some milliseconds looks like a slow link, so one stream
+/// says little there, unless links take much longer than that.
+[[nodiscard]] int more_long_streams(const ProbeFigures& figures, double busy);
+
+/// What one rank has measured of the long streams, in seconds.
+class LongStreams {
+ public:
+  /// Adds a stream: the time between the ends of both copies, and the time in which both were received.
+  void add(double second, double received);
+  /// The figure of the step: the median.
+  [[nodiscard]] double figure() const;
+  /// For find_rates(): the least. Other programs only delay a stream.
+  [[nodiscard]] double received() const { return received_; }
+
+ private:
+  std::vector<double> seconds_;
+  double received_ = 0;
+};
 
 /// The stream that shows whether several connections to a rank carry more than one does. Two copies are sent
 /// at once, so that the bytes that each connection has saved up are a small part.
