@@ -211,6 +211,37 @@ TEST(Probe, NodesOfFewRanksHaveNoOtherLinks) {
   }
 }
 
+/// A rank that has to wait for its core does so for each segment, so segments must take longer than the wait.
+TEST(Probe, WhereRanksWaitForTheirCoresSegmentsAreLong) {
+  const Topology topology = topology_of({1, 1, 1, 1});
+  const auto any = [](const Spec& /*spec*/) { return true; };
+  constexpr std::size_t bytes = 16 * mebibyte;
+  for (const double late : {0.001, 0.003}) {
+    for (const Machine& machine : machines()) {
+      for (const Collective collective : {Collective::allreduce, Collective::bcast, Collective::allgather}) {
+        const Machine fitted = fit_probe(measure(machine, topology), {}, topology, {}, {}, late);
+        const Spec best =
+            find_fastest(shape_of(collective, bytes, topology), topology, fitted, 1, any)[0].spec;
+        const WalkedCall call{.bytes = bytes, .pipelining = best.pipelining, .element_bytes = 1};
+        const auto segments = static_cast<double>(call.segments());
+        const double seconds = bytes / segments / fitted.protocol(Level::network, bytes).bandwidth;
+        EXPECT_TRUE(segments == 1 || seconds >= late) << to_string(best) << " " << name_of(collective);
+      }
+    }
+  }
+}
+
+TEST(Probe, OnlySingleMessagesAreLate) {
+  Lateness all;
+  EXPECT_EQ(all.of_round(), 0);
+  all.add({.calls = 5}, std::vector<double>{9, 1, 1, 4, 1});
+  EXPECT_EQ(all.of_round(), 0.75);
+  all.add({.messages = 8, .calls = 3}, std::vector<double>{9, 9, 90});
+  EXPECT_EQ(all.of_round(), 0.75);
+  all.add({.calls = 5}, std::vector<double>{9, 1, 1, 1, 1});
+  EXPECT_EQ(all.of_round(), 0.375);
+}
+
 /// Other programs keep ranks from their cores for some milliseconds, which is as long as a stream takes.
 TEST(Probe, RanksThatWaitForTheirCoresHaveNoOtherLinks) {
   std::mt19937 random(1);

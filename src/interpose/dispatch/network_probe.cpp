@@ -39,9 +39,10 @@ struct Figures {
   ProbeFigures steps{};
   ProbeReduction reduction;
   double busy = 0;    // the part of the time in which a rank waited for its core
+  double late = 0;    // seconds of a round (Lateness)
   double failed = 0;  // 1 if a rank could not measure
 
-  static constexpr std::size_t count = probe_step_count + 4;
+  static constexpr std::size_t count = probe_step_count + 5;
 };
 static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
@@ -106,8 +107,10 @@ class Measurement {
       finish({&execution, 1});
       seconds.push_back(seconds_now() - began);
     }
+    lateness_.add(step, seconds);
     return probe_figure(step, std::move(seconds));
   }
+  [[nodiscard]] double late() const { return lateness_.of_round(); }
 
   /// Measures a stream that is sent twice in a row. Returns the seconds from the arrival of the first copy to
   /// that of the second one. Sets `received_both` to the seconds until both have arrived.
@@ -177,6 +180,7 @@ class Measurement {
   std::shared_ptr<Channel> channel_ = state_.channel();
   Channel::Ticket ticket_ = channel_->take(probe_messages);
   std::vector<ScheduleExecution*> started_;
+  Lateness lateness_;
   bool is_right_ = true;
 };
 
@@ -359,6 +363,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
     }
     if (!measurement.is_right()) figures.failed = 1;
     figures.busy = std::max(figures.busy, CoreTime::of_this_thread().waited_since(began));
+    figures.late = std::max(figures.late, measurement.late());
     return agree_now();
   };
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
@@ -388,13 +393,16 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
     if (!measure_all(true)) return std::nullopt;
   }
   const SharedCores shared = compare_hosts(topology, comm);
-  return MeasuredNetwork{.machine = fit_probe(figures.steps, figures.reduction, topology, shared, rates),
-                         .nodes = topology.nodes,
-                         .ppn = topology.max_ppn,
-                         .when = today(),
-                         .busy = figures.busy,
-                         .connections_from = found_from,
-                         .streams = streams};
+  // Elsewhere a message is late for other reasons, which segments do not repeat.
+  const double late = figures.busy >= busy_from ? figures.late : 0;
+  return MeasuredNetwork{
+      .machine = fit_probe(figures.steps, figures.reduction, topology, shared, rates, late),
+      .nodes = topology.nodes,
+      .ppn = topology.max_ppn,
+      .when = today(),
+      .busy = figures.busy,
+      .connections_from = found_from,
+      .streams = streams};
 }
 
 }  // namespace stretto

@@ -2,6 +2,7 @@
 #include "learn/network/probe.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "learn/network/probe_sizes.hpp"
@@ -124,6 +125,16 @@ double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
   const auto chosen = step.messages == 1 ? quarter : half;
   std::nth_element(seconds.begin(), chosen, seconds.end());
   return *chosen;
+}
+
+void Lateness::add(const ProbeStep& step, std::span<const double> seconds) {
+  if (step.messages > 1 || seconds.size() < 2) return;
+  const double figure = probe_figure(step, {seconds.begin(), seconds.end()});
+  const std::span<const double> counted = seconds.subspan(1);
+  const auto calls = static_cast<double>(counted.size());
+  const double all = std::accumulate(counted.begin(), counted.end(), 0.0);
+  seconds_ += std::max(all - calls * figure, 0.0);
+  rounds_ += calls * step.blocks();
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/machine.hpp"
@@ -60,6 +61,20 @@ enum class Half : std::uint8_t { sends, receives };
 /// Returns one rank's figure for a step, from the seconds of all its calls. If there are several, the first
 /// one does not count, because it sets up connections.
 [[nodiscard]] double probe_figure(const ProbeStep& step, std::vector<double> seconds);
+
+/// How much later single messages were than their figures say, on one rank. Where other programs use its
+/// core, a rank waits for that core before it goes on after a message.
+class Lateness {
+ public:
+  /// Adds all calls of a step. The first one does not count, nor do streams.
+  void add(const ProbeStep& step, std::span<const double> seconds);
+  /// Returns the mean, in seconds of a round.
+  [[nodiscard]] double of_round() const { return rounds_ > 0 ? seconds_ / rounds_ : 0; }
+
+ private:
+  double seconds_ = 0;
+  double rounds_ = 0;
+};
 
 /// Whether the steps for fast links are worth their time, judged by the figures of the other steps.
 [[nodiscard]] bool has_fast_links(const ProbeFigures& figures, const Topology& topology);
@@ -133,9 +148,10 @@ struct Host {
 [[nodiscard]] SharedCores find_shared_cores(const std::vector<Host>& hosts, const Topology& topology);
 
 /// Returns the machine on which the model predicts the measured times. `figures` and `reduction` are those of
-/// the slowest rank; `rates` is the result of find_rates().
+/// the slowest rank; `rates` is the result of find_rates(). `late` is the time that a round takes longer
+/// because ranks wait for their cores (Lateness): cutting a call into segments costs that time for each.
 [[nodiscard]] Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction,
                                 const Topology& topology, const SharedCores& shared = {},
-                                const std::vector<double>& rates = {});
+                                const std::vector<double>& rates = {}, double late = 0);
 
 }  // namespace stretto

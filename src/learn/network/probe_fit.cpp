@@ -200,9 +200,10 @@ void add_rates(const std::vector<double>& rates, Machine& machine) {
 }  // namespace
 
 Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, const Topology& topology,
-                  const SharedCores& shared, const std::vector<double>& rates) {
+                  const SharedCores& shared, const std::vector<double>& rates, double late) {
   Machine machine;
   const double crowd = crowd_of(shared, topology);
+  machine.engine_round = late / crowd;
   if (crowd > 1) machine.shared_cores = shared;
   machine.name = "probed";
   const auto at = [&](Level level) -> std::vector<Protocol>& {
