@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from torch_backends import BACKENDS, groups_of, seconds_of_slowest, with_interval
+from torch_backends import BACKENDS, groups_of, seconds_of_slowest
 
 import torch
 from stretto.support.estimates import estimate_median, speedup
@@ -61,8 +61,8 @@ def show(series: dict[int, dict[str, list[float]]]) -> None:
     rows: list[list[str]] = []
     for batch, times in series.items():
         ratio = speedup(times["gloo"], times["stretto"])
-        figures = (with_interval(estimate_median(times[name]), 1e3) for name in BACKENDS)
-        rows.append([str(batch), *figures, with_interval(ratio)])
+        figures = (estimate_median(times[name]).text(1e-3) for name in BACKENDS)
+        rows.append([str(batch), *figures, ratio.text()])
     print_rows(titles, rows)
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from torch_backends import seconds_of_slowest, with_interval
+from torch_backends import seconds_of_slowest
 
 import stretto.torch  # noqa: F401  registers the backend
 import torch
@@ -169,8 +169,8 @@ def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float |
         rows.append(
             [
                 format_bytes(one["bytes"]),
-                *(with_interval(rates[way], 1e-3) for way in WAYS),
-                with_interval(speedup(one["seconds"]["native"]["step"], one["seconds"]["auto"]["step"])),
+                *(rates[way].text(1e3) for way in WAYS),
+                speedup(one["seconds"]["native"]["step"], one["seconds"]["auto"]["step"]).text(),
                 ", ".join(f"{part:.0%}" for part in exchanging),
                 f"{rates['auto'].median / most_tokens(width, ppn, rate):.0%}" if rate else "",
             ]

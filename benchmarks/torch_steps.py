@@ -25,7 +25,7 @@ from typing import Any
 import torch.distributed as dist
 import torch_gpt2
 from torch.nn.parallel import DistributedDataParallel
-from torch_backends import groups_of, seconds_of_slowest, with_interval
+from torch_backends import groups_of, seconds_of_slowest
 
 import torch
 from stretto.spec.architectures import ARCHITECTURES
@@ -117,10 +117,10 @@ def show(times: dict[str, dict[str, list[float]]]) -> None:
     for name in times:
         step, processor = (estimate_median(times[name][kind]) for kind in ("step", "processor"))
         part = f"{1 - alone / step.median:.0%}" if name != ALONE else ""
-        rows.append([name, with_interval(step, 1e3), with_interval(processor, 1e3), part])
+        rows.append([name, step.text(1e-3), processor.text(1e-3), part])
     print_rows(titles, rows)
     ratio = speedup(times["gloo"]["step"], times["stretto"]["step"])
-    print(f"gloo's step is {with_interval(ratio)} times as long as stretto's")
+    print(f"gloo's step is {ratio.text()} times as long as stretto's")
 
 
 def main() -> None:
