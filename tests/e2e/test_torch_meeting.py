@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e.stranger import is_admitted, siphash
 from tests.e2e.torch_starting import PYTHON, torchrun
+from tests.outage import outage
 
 from stretto.lab.cluster import Lab
 from stretto.lab.links import Links
@@ -103,6 +105,61 @@ def check_right(processes: Sequence[subprocess.Popen[str]]) -> None:
     finally:
         for process in processes:
             process.kill()
+
+
+def start_on_nodes(lab: Lab, name: str, settings: Mapping[str, str]) -> list[subprocess.Popen[str]]:
+    """A rank of a case on each of two nodes."""
+    here = {**settings, "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500"}
+    hosts = lab.require().hosts
+    return [start(rank, lab.enter(host, [*PYTHON, *case(name)]), here) for rank, host in enumerate(hosts)]
+
+
+def wait_until(holds: Callable[[], bool], ranks: Sequence[subprocess.Popen[str]]) -> None:
+    """Wait for something that happens while all ranks live."""
+    until = time.monotonic() + SECONDS
+    while not holds():
+        for rank in ranks:
+            assert rank.poll() is None, rank.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def is_stopped(process: subprocess.Popen[str]) -> bool:
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.mark.parametrize(
+    ("before", "error"), [("job", "not all 2 ranks arrived within"), ("group", "not all ranks made the group")]
+)
+def test_a_rank_on_another_node_stops_after_the_meeting(
+    quiet: dict[str, str], before: str, error: str
+) -> None:
+    """The time-out of init_process_group, 5 s, holds where the network would wait for 15 minutes."""
+    with Lab.temporary(Links.even(2, "1gbit"), name=f"stretto-test{os.getpid()}") as lab:
+        ranks = start_on_nodes(lab, "stopped", {**quiet, "BEFORE": before})
+        try:
+            wait_until(lambda: is_stopped(ranks[1]), ranks)
+            output, _ = ranks[0].communicate(timeout=60)
+        finally:
+            for rank in ranks:
+                rank.kill()
+        (line,) = (line for line in output.splitlines() if line.startswith("failed: "))
+        assert error in line, line
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("node", [0, 1])
+def test_an_outage_while_no_rank_communicates(quiet: dict[str, str], node: int) -> None:
+    with Lab.temporary(Links.even(2, "1gbit"), name=f"stretto-test{os.getpid()}") as lab:
+        ranks = start_on_nodes(lab, "idle", quiet)
+        try:
+            idle = [Path(f"{quiet['MEETING']}-idle-{rank}") for rank in range(2)]
+            wait_until(lambda: all(file.exists() for file in idle), ranks)
+            with outage(lab, node):
+                time.sleep(40)
+            Path(f"{quiet['MEETING']}-goes-on").touch()
+        finally:
+            check_right(ranks)
 
 
 def test_the_first_node_calls_itself_localhost(quiet: dict[str, str]) -> None:

@@ -8,19 +8,23 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch.multiprocessing
 
 import torch
+from stretto.support.errors import StrettoError
 
 # Not exported as mypy wants it.
 dist: Any = importlib.import_module("torch.distributed")
 
 BACKEND = os.environ.get("BACKEND", "stretto")
 LONG = timedelta(seconds=120)
+SHORT = timedelta(seconds=5)
 
 
 def module(name: str) -> Any:
@@ -132,12 +136,45 @@ def alike_names() -> None:
         made[name].shutdown()
 
 
+def meet() -> None:
+    """Wait for the other ranks, apart from what is tested: loading PyTorch may take one seconds more."""
+    store = dist.FileStore(os.environ["MEETING"], -1)
+    store.set(os.environ["RANK"], "")
+    store.wait([str(rank) for rank in range(int(os.environ["WORLD_SIZE"]))], LONG)
+
+
+def stopped() -> None:
+    """A rank stops when all have met in the store: before the job begins, or before the group is made."""
+    its, place = module("extension").load_extension(), module("place")
+    meet()
+    if os.environ["RANK"] == "1":
+        of, name = (place, "_begin") if os.environ["BEFORE"] == "job" else (its, "make_group")
+        setattr(of, name, lambda *_: os.kill(os.getpid(), signal.SIGSTOP))
+    try:
+        dist.init_process_group(BACKEND, timeout=SHORT)
+    except (RuntimeError, StrettoError) as error:
+        print(f"failed: {str(error).splitlines()[0]}", flush=True)
+
+
+def idle() -> None:
+    """No rank communicates for as long as the test wants."""
+    dist.init_process_group(BACKEND, timeout=LONG)
+    check_total(2)
+    meeting = os.environ["MEETING"]
+    Path(f"{meeting}-idle-{os.environ['RANK']}").touch()
+    while not Path(f"{meeting}-goes-on").exists():
+        time.sleep(0.1)
+    check_total(2)
+
+
 CASES: dict[str, Callable[[], None]] = {
     "restarted": restarted,
     "two worlds": two_worlds,
     "reversed ranks": reversed_ranks,
     "spawning": spawning,
     "alike names": alike_names,
+    "stopped": stopped,
+    "idle": idle,
 }
 
 

@@ -7,10 +7,12 @@ import json
 import os
 import socket
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.outage import outage
 from tests.python.conftest import Runner
 
 from stretto.lab import jobs
@@ -210,3 +212,26 @@ def test_a_firewall_between_two_nodes(mpi: Runner, tmp_path: Path, blocked: int)
     assert "right" in output.splitlines()
     assert UNREACHED in output
     assert "connections_from" not in statistics(tmp_path)
+
+
+@pytest.mark.long
+def test_an_outage_while_no_rank_communicates(mpi: Runner, tmp_path: Path) -> None:
+    """The MPI library's own connections are idle, too."""
+    program = [str(mpi.compiled("idle.cpp")), str(tmp_path / "job")]
+    variables = {"STRETTO_FABRIC": "none", "STRETTO_CONNECTIONS": "1", "STRETTO_ALLREDUCE": "ring"}
+    variables["STRETTO_STATS"] = str(tmp_path / "stats.json")
+    job = Job(program, stretto=True, variables=variables)
+    with (
+        Lab.temporary(Links.even(2, "1gbit"), name=f"stretto-test{os.getpid()}-outage") as lab,
+        jobs.start(lab, installs.find_install(mpi.abi), job, stdout=subprocess.PIPE) as process,
+    ):
+        while not all((tmp_path / f"job-idle-{rank}").exists() for rank in range(2)):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.1)
+        with outage(lab, 1):
+            time.sleep(40)
+        (tmp_path / "job-goes-on").touch()
+        output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "right" in output.splitlines()
+    assert statistics(tmp_path)["connections_from"] is not None
