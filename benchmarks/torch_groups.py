@@ -162,7 +162,7 @@ def read_line(file: int) -> str:
 
 
 def measure(case: Callable[[Rank], float], backend: str, ranks: int) -> float:
-    """Return the seconds of a case: those of the slowest rank, until all processes have ended if it says 0."""
+    """Return the seconds of a case on the slowest rank, until all processes have ended if it says 0."""
     ports = free_ports(CYCLES + 1)
     processes, files = [], []
     for number in range(ranks):
@@ -207,7 +207,9 @@ def main() -> None:
             times = [estimate_median(seconds[backend]).text(1e-3) for backend in BACKENDS]
             ratio = speedup(seconds["gloo"], seconds["stretto"]).text()
             rows.append([str(ranks), name, *times, ratio, f"{os.getloadavg()[0]:.1f}"])
-    print_rows(["ranks", "case", *(f"{name}, ms (95 %)" for name in BACKENDS), "speedup (95 %)", "load"], rows)
+    print_rows(
+        ["ranks", "case", *(f"{name}, ms (95 %)" for name in BACKENDS), "speedup (95 %)", "load"], rows
+    )
 
 
 if __name__ == "__main__":
