@@ -88,8 +88,9 @@ bool make_progress_with(const Eligible& eligible) {
 constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
 
 HelperRules::Found poll(bool must_help) {
+  // It only listens, or the last operation has just ended.
   if (!has_outstanding()) {
-    mpi.listen();
+    if (mpi.listen != nullptr) mpi.listen();
     return HelperRules::Found::not_needed;
   }
   const ScopedFloatControl program(control_of_program.load(std::memory_order_relaxed));
