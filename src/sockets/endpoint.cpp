@@ -316,9 +316,8 @@ void Endpoint::look_at_clock() {
   look_at_limits(now);
   if (failure() == nullptr) keep_in_touch();
   bool some_begin = false;
-  // Whoever loses a rank may connect to others meanwhile.
-  for (std::size_t i = 0; i < connected_.size(); ++i) {
-    const int rank = connected_[i];
+  // A copy: whoever loses a rank may connect to others.
+  for (const int rank : std::vector<int>(connected_)) {
     Outgoing& out = *peer(rank).out;
     if (!is_needed(rank)) continue;
     out.look_at_clock(now);
