@@ -16,6 +16,8 @@
 #include "front/entries.hpp"
 
 volatile stretto::Audit stretto_front_audit = stretto::Audit::none;
+/// The beginning of this library in memory, which the linker names.
+extern "C" const char stretto_front_begin[] __asm__("__ehdr_start") STRETTO_HIDDEN;
 
 namespace stretto {
 namespace {
@@ -89,8 +91,7 @@ __attribute__((constructor)) void make_late_functions() {
   if (symbols.begin() == symbols.end() || !protect(symbols, PROT_READ | PROT_WRITE)) return;
   const auto entries = reinterpret_cast<std::uintptr_t>(stretto_front_entries);
   const auto finders = reinterpret_cast<std::uintptr_t>(stretto_front_finders);
-  extern const char start_of_object[] __asm__("__ehdr_start") STRETTO_HIDDEN;
-  const auto base = reinterpret_cast<std::uintptr_t>(start_of_object);
+  const auto base = reinterpret_cast<std::uintptr_t>(stretto_front_begin);
   for (ElfW(Sym) & symbol : symbols) {
     const std::uintptr_t number = (base + symbol.st_value - entries) / entry_stride;
     if (symbol.st_shndx == SHN_UNDEF || number >= entry_count || !is_of_mpi(name_of_entry(number))) continue;
