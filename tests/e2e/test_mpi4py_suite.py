@@ -90,7 +90,7 @@ def forced_together(name: str) -> list[list[str]]:
 # The suite has some 70 files. Most of them run to their end by each library alone.
 MOST_OF_THE_FILES = 40
 # With fewer calls by Stretto than this, the suite cannot have run.
-FEWEST_CALLS = 1000
+FEWEST_CALLS = 500
 # The least number of tests that a rank runs. Open MPI 4.1 has no persistent collectives by MPI 4's names, so
 # all their tests are skipped. MPICH 4.0 lacks three functions of MPI 4.1, whose tests are always skipped.
 FEWEST_TESTS = 250

@@ -143,7 +143,8 @@ def test_a_rank_on_another_node_stops_after_the_meeting(
             output, _ = ranks[0].communicate(timeout=60)
         finally:
             for rank in ranks:
-                rank.kill()
+                with rank:
+                    rank.kill()
         (line,) = (line for line in output.splitlines() if line.startswith("failed: "))
         assert error in line, line
 

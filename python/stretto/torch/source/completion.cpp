@@ -53,7 +53,6 @@ class Completion {
   }
 
   void end_all(const std::string& why) {
-    if (has_stopped()) return;
     wait_for_all();
     set_reason_to_end(why);
     const auto until = Clock::now() + patience;
@@ -87,12 +86,6 @@ class Completion {
         std::this_thread::sleep_for(tick / 10);
       }
     }
-  }
-
-  /// Whether no thread is left that would end works, since the process ends.
-  bool has_stopped() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return leaves_;
   }
 
   bool has_works() {
