@@ -79,12 +79,7 @@ class Traffic {
   std::vector<Ranks> ranks_;
 };
 
-/// The parameter is the number of connections for long messages.
-class Broken : public testing::TestWithParam<int> {
- protected:
-  void SetUp() override { Endpoint::use_streams(GetParam()); }
-  void TearDown() override { Endpoint::use_streams(1); }
-};
+using Broken = OverStreams;
 INSTANTIATE_TEST_SUITE_P(Connections, Broken, testing::Values(1, 4));
 
 TEST_P(Broken, WhileNothingIsOnItsWayTheyAreMadeAgain) {

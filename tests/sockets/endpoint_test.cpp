@@ -11,12 +11,6 @@
 namespace stretto {
 namespace {
 
-/// The parameter is the number of connections for long messages.
-class OverStreams : public testing::TestWithParam<int> {
- protected:
-  void SetUp() override { Endpoint::use_streams(GetParam()); }
-  void TearDown() override { Endpoint::use_streams(1); }
-};
 INSTANTIATE_TEST_SUITE_P(Endpoint, OverStreams, testing::Values(1, 4));
 
 TEST_P(OverStreams, MessagesOfAPairKeepTheirOrder) {

@@ -20,6 +20,13 @@ inline Address loopback() {
   return address;
 }
 
+/// The parameter is the number of connections for long messages.
+class OverStreams : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { Endpoint::use_streams(GetParam()); }
+  void TearDown() override { Endpoint::use_streams(1); }
+};
+
 /// A message with its memory, behind which nothing may be written.
 class Transfer {
  public:
