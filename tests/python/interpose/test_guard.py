@@ -208,11 +208,13 @@ def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path:
             break
     assert len(decided_in_background(file)) == 1
 
-    # The file says that the rule's algorithm is faster, and not how calls are cut.
+    # The file says that the rule's algorithm is faster, and not how calls are cut. What a busy machine has
+    # measured would be measured again.
     content = json.loads(file.read_text())
-    for one in content["decisions"]:
-        if one["call"] == "iallreduce":
-            one["spec"] = "ring:segments=8192:window=1"
+    for decision in content["decisions"]:
+        decision.pop("busy", None)
+        if decision["call"] == "iallreduce":
+            decision["spec"] = "ring:segments=8192:window=1"
     # A long disturbance of the machine looks like another network. Then there is another comparison.
     for _ in range(MOST_JOBS):
         file.write_text(json.dumps(content))
