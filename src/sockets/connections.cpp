@@ -136,13 +136,13 @@ void Connection::take_end() {
   news.reason = keep_reason(text_);
   if (news.rank == any_rank) {
     set(socket_, IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for the acknowledgement (bytes_left)
-    return endpoint_.take_farewell(peer_, news.reason);
+    return endpoint_.take_farewell(peer_, news.reason, news.from != 0);
   }
   endpoint_.take_news(news, peer_);
 }
 
-void Connection::say_farewell(const char* reason) {
-  say({.kind = FrameKind::farewell}, reason);
+void Connection::say_farewell(const char* reason, bool is_news) {
+  say({.kind = FrameKind::farewell, .number = is_news ? 1U : 0U}, reason);
 }
 
 void Connection::tell(const News& news) {
@@ -342,9 +342,11 @@ void Outgoing::send(Message& message) {
 }
 
 /// A connection that waits to connect again has no socket. Short messages that were offered for their credit
-/// count, long ones do not.
+/// count, long ones do not. A connection that is being made counts for its messages only: a rank that is busy
+/// with something else may take long to welcome it, and needs no news of a rank that it has not waited for.
 std::size_t Outgoing::bytes_left() const {
   if (state_ == State::ended || state_ == State::useless || state_ == State::without_address) return 0;
+  if (!is_ready() && !queue_.has_messages() && offered_.empty()) return 0;
   std::size_t all = long_sends_.bytes() + (socket_ ? Connection::bytes_left() : queue_.bytes());
   for (const auto& one : others_) all += one->is_ready() ? one->bytes_left() : 0;
   for (const auto& [number, message] : offered_)

@@ -34,7 +34,8 @@ class Connection : public Polled, protected FrameTaker {
       : endpoint_(endpoint), peer_(peer), queue_(long_sends) {}
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
-  void say_farewell(const char* reason);
+  /// `is_news`: whether the end concerns others than the peer.
+  void say_farewell(const char* reason, bool is_news);
   void tell(const News& news);
   /// Returns the number of bytes that have not arrived at the other side yet. Bytes on their way are lost if
   /// that side sends something after close().

@@ -364,8 +364,9 @@ void Endpoint::part_from(int rank, const std::string& how) {
   lose(rank, how);
 }
 
-void Endpoint::take_farewell(int rank, const char* reason) {
+void Endpoint::take_farewell(int rank, const char* reason, bool is_news) {
   peer(rank).has_left = true;
+  peer(rank).is_news = is_news;
   note_gone(rank, reason);
 }
 
@@ -378,7 +379,8 @@ void Endpoint::note_gone(int rank, const char* reason) {
     its.gone = reason;
     --others_;
     ++news_;
-    if (!its.has_left) tell({.rank = rank, .reason = reason});
+    if (!its.has_left) its.is_news = true;
+    if (its.is_news) tell({.rank = rank, .reason = reason});
   }
   if (its.out) its.out->fail(every_message, its.has_left ? nullptr : its.gone);
   const bool more_may_come = its.in != nullptr && its.in->is_any_open() && !its.has_failed;
@@ -389,7 +391,7 @@ void Endpoint::note_gone(int rank, const char* reason) {
     look_at_receives_from_any();
   }
   // Ranks that leave at the end of a job are no reason to make connections.
-  if (!its.has_left) keep_in_touch();
+  if (its.is_news) keep_in_touch();
 }
 
 void Endpoint::take_news(const News& news, int from) {
@@ -443,7 +445,7 @@ std::optional<News> Endpoint::end_of(std::uint64_t group) {
 bool Endpoint::has_bad_news() {
   const std::lock_guard guard(mutex_);
   return !ends_.empty() ||
-         std::ranges::any_of(peers_, [](const Peer& one) { return one.gone != nullptr && !one.has_left; });
+         std::ranges::any_of(peers_, [](const Peer& one) { return one.is_news; });
 }
 
 const char* Endpoint::why_ended(int rank) {
@@ -453,8 +455,7 @@ const char* Endpoint::why_ended(int rank) {
 
 void Endpoint::tell_all(Outgoing& to) {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (peer(rank).gone != nullptr && !peer(rank).has_left)
-      to.tell({.rank = rank, .reason = peer(rank).gone});
+    if (peer(rank).is_news) to.tell({.rank = rank, .reason = peer(rank).gone});
   }
   for (const auto& [group, ends] : ends_) {
     for (const News& end : ends) to.tell(end);
@@ -567,6 +568,7 @@ void Endpoint::close() {
 void Endpoint::leave(double seconds, const std::string& reason) {
   const std::string usual = "rank " + std::to_string(rank_) + " has left the job";
   const char* const why = keep_reason(reason.empty() ? usual : reason);
+  const bool is_news = !reason.empty();
   // If a reason does not get through, because a rank reads nothing, that rank hears it from others or sees
   // its connections end.
   constexpr double longest_after_failure = 1;
@@ -595,7 +597,7 @@ void Endpoint::leave(double seconds, const std::string& reason) {
   };
   say_farewell(
       [&] {
-        const auto say = [&](Connection& one) { one.say_farewell(why); };
+        const auto say = [&](Connection& one) { one.say_farewell(why, is_news); };
         for (const int rank : connected_) {
           if (peer(rank).gone == nullptr) for_each_connection(*peer(rank).out, say);
         }
@@ -605,7 +607,8 @@ void Endpoint::leave(double seconds, const std::string& reason) {
       [&] {
         for (const int rank : admitted_) {
           if (peer(rank).gone != nullptr) continue;
-          if (!peer(rank).out || peer(rank).out->bytes_left() > 0) peer(rank).in->say_farewell(why);
+          const auto& out = peer(rank).out;
+          if (!out || !out->is_ready() || out->bytes_left() > 0) peer(rank).in->say_farewell(why, is_news);
         }
       },
       [&] {

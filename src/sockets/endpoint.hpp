@@ -126,8 +126,8 @@ class Endpoint {
   /// Returns why a rank takes part in nothing any more, or nullptr.
   const char* why_ended(int rank);
 
-  /// Says farewell to the other ranks, with a reason if it is not empty. Waits until all messages have left,
-  /// or until none of them has moved for `seconds`.
+  /// Says farewell to the other ranks. A reason that is not empty is news for all of them. Waits until all
+  /// messages have left, or until none of them has moved for `seconds`.
   void leave(double seconds, const std::string& reason = {});
   /// Makes all messages fail without telling the other ranks. To be called after leave().
   void close();
@@ -142,7 +142,8 @@ class Endpoint {
     std::unique_ptr<Outgoing> out;
     std::unique_ptr<Incoming> in;
     const char* gone = nullptr;  // why it takes part in nothing any more
-    bool has_left = false;       // it has gone regularly
+    bool has_left = false;       // it has said farewell
+    bool is_news = false;        // its end concerns others, who may wait for ranks that wait for it
     bool has_failed = false;     // it has told so itself, so nothing more comes from it
   };
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -158,7 +159,7 @@ class Endpoint {
   void lose(int rank, const std::string& how);
   /// Loses a rank that lives, and closes all connections with it, so that it sees that.
   void part_from(int rank, const std::string& how);
-  void take_farewell(int rank, const char* reason);
+  void take_farewell(int rank, const char* reason, bool is_news);
   /// Takes what rank `from` has told.
   void take_news(const News& news, int from);
   void note_gone(int rank, const char* reason);

@@ -9,7 +9,7 @@
 //   offer      a long message waits until the other side wants it
 //   part       a part of a long message follows
 //   news       a rank takes part no longer, in a group or in anything; a text that says why follows
-//   farewell   the rank ends and sends nothing more; a text that says so follows
+//   farewell   the rank ends and sends nothing more; a text that says so, or why, follows
 //
 // The other side answers on the same connection with these:
 //
@@ -35,7 +35,9 @@ struct Frame {
   std::int32_t tag = 0;       // of news: the rank that takes part no longer
   std::uint64_t context = 0;  // of a communicator; of a part: its offset in the message; of news: the group
   std::uint64_t bytes = 0;    // that follow; of an offer: of the message; of a credit: that were taken
-  std::uint64_t number = 0;   // of a long message, among those of its sender to this rank; of news: a call
+  /// Of a long message, among those of its sender to this rank. Of news: a call. Of a farewell: 1 if others
+  /// must hear of it, else 0.
+  std::uint64_t number = 0;
 };
 static_assert(sizeof(Frame) == 32);
 

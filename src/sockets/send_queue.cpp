@@ -97,6 +97,10 @@ std::size_t SendQueue::bytes() const {
   return all - written_;
 }
 
+bool SendQueue::has_messages() const {
+  return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.message != nullptr; });
+}
+
 void SendQueue::finish_first() {
   Entry done = std::move(entries_.front());
   entries_.pop_front();

@@ -35,6 +35,8 @@ class SendQueue {
   /// The bytes that are still to be written, including frames, but not parts that another connection may
   /// take.
   [[nodiscard]] std::size_t bytes() const;
+  /// Whether something is to be written that is not news.
+  [[nodiscard]] bool has_messages() const;
   /// The error of the connection, if it is broken.
   [[nodiscard]] int error() const { return error_; }
   /// Prepares for a connection in place of the broken one, from which the other side has read so many bytes

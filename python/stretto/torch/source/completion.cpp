@@ -55,7 +55,8 @@ class Completion {
   void end_all(const std::string& why) {
     wait_for_all();
     set_reason_to_end(why);
-    const auto until = Clock::now() + patience;
+    // Once the completing threads have ended, nobody ends the works of threads that the program has left.
+    const auto until = Clock::now() + (is_stopped() ? Clock::duration{} : patience);
     while (has_works() && Clock::now() < until) std::this_thread::sleep_for(tick / 10);
     set_reason_to_end("");
   }
@@ -69,6 +70,11 @@ class Completion {
     call();
     to_spare_.notify_all();
     ended_.wait_for(lock, last_moment, [&] { return threads_ == 0; });
+  }
+
+  bool is_stopped() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return leaves_;
   }
 
  private:
@@ -295,6 +301,10 @@ void poll_at_once() {
 
 void stop_completing() {
   completion().stop();
+}
+
+bool completing_is_stopped() {
+  return completion().is_stopped();
 }
 
 Waiting::Waiting() {

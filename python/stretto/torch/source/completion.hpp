@@ -18,6 +18,8 @@ void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 /// receives, have some seconds to end, and longer while something moves. Works that have not ended by then
 /// stay in flight.
 void stop_completing();
+/// Whether stop_completing() was called, since the process ends.
+bool completing_is_stopped();
 
 /// Ends all works, when the last group of a job without MPI is destroyed. Works in flight, except receives,
 /// have time to end, as above. Then works that have not ended fail, with the reason `why`.

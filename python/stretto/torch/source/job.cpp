@@ -23,12 +23,6 @@ namespace {
 constexpr std::chrono::seconds longest_end{5};
 constexpr std::chrono::seconds shortest_end{1};
 
-/// Ends the job. Calls in flight have had time to end since `began`.
-void end(Clock::time_point began, const std::string& reason = "") {
-  const auto left = std::max<Clock::duration>(began + longest_end - Clock::now(), shortest_end);
-  stretto.end(std::chrono::duration<double>(left).count(), reason.c_str());
-}
-
 struct StoreJob {
   std::mutex changing;  // held while a job begins or ends
   std::mutex mutex;     // guards the following members
@@ -41,6 +35,18 @@ struct StoreJob {
 
 StoreJob& job() {
   return of_process<StoreJob>();
+}
+
+/// Ends the job. Calls in flight have had time to end since `began`. If the process ends by an exception, that
+/// is why.
+void end(Clock::time_point began) {
+  const auto left = std::max<Clock::duration>(began + longest_end - Clock::now(), shortest_end);
+  std::string why;
+  if (completing_is_stopped()) {
+    const std::lock_guard<std::mutex> lock(job().mutex);
+    why = job().exception;
+  }
+  stretto.end(std::chrono::duration<double>(left).count(), why.c_str());
 }
 
 /// Returns whether the group was there.
@@ -186,7 +192,7 @@ void end_with_process() {
         for (const auto* groups : {&job().groups, &job().held}) {
           for (ProcessGroup* group : *groups) group->free();
         }
-        end(Clock::now(), job().exception);
+        end(Clock::now());
         job().has_begun = false;
       },
       nullptr);
