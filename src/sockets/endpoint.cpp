@@ -2,10 +2,8 @@
 #include "sockets/endpoint.hpp"
 
 #include <pthread.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -14,8 +12,10 @@
 #include <thread>
 #include <utility>
 
-#include "sockets/connections.hpp"
+#include "sockets/door.hpp"
 #include "sockets/files.hpp"
+#include "sockets/incoming.hpp"
+#include "sockets/outgoing.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -82,90 +82,6 @@ class Endpoint::Live {
   }
   std::mutex mutex_;
   std::set<Endpoint*> endpoints_;
-};
-
-class Endpoint::Door final : public Polled {
- public:
-  static constexpr std::size_t most_visitors = 512;
-  static constexpr std::chrono::seconds longest_visit{10};
-
-  /// Visitors may use at most a quarter of the `files`, so that most are left to the program and the ranks.
-  Door(Endpoint& endpoint, Socket listener, std::size_t files)
-      : endpoint_(endpoint),
-        listener_(std::move(listener)),
-        most_visitors_(std::clamp<std::size_t>(files / 4, 1, most_visitors)) {
-    is_shut_ = !endpoint_.poller_.add(listener_, *this);
-  }
-
-  bool look(bool /*readable*/, bool /*writable*/) override {
-    constexpr int most_at_once = 64;
-    for (int i = 0; i < most_at_once; ++i) {
-      Socket socket = open_file(
-          [&] { return accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
-      if (!socket) {
-        // Without a file descriptor for the visitor, the poller would name the listener again and again.
-        is_shut_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-        if (is_shut_) endpoint_.poller_.remove(listener_);
-        return i > 0;
-      }
-      if (visitors_.size() >= most_visitors_) refuse_first();
-      Guest& guest = visitors_.emplace_back(*this, std::move(socket), Clock::now() + longest_visit);
-      if (!endpoint_.poller_.add(guest.visitor.socket(), guest)) refuse(guest);
-    }
-    return true;
-  }
-
-  /// To be called when no visitor is being looked at.
-  void tidy() {
-    const auto now = Clock::now();
-    visitors_.remove_if([&](Guest& guest) {
-      if (guest.verdict == Visitor::Verdict::admitted) endpoint_.admit(guest.visitor);
-      return guest.verdict != Visitor::Verdict::undecided || guest.visitor.is_overdue(now);
-    });
-    has_decided_ = false;
-    if (is_shut_) is_shut_ = !endpoint_.poller_.add(listener_, *this);
-  }
-  [[nodiscard]] bool has_decided() const { return has_decided_; }
-
-  void abandon() {
-    listener_.close();
-    for (Guest& guest : visitors_) guest.visitor.socket().close();
-  }
-
- private:
-  struct Guest final : Polled {
-    Guest(Door& of, Socket socket, Clock::time_point until) : door(of), visitor(std::move(socket), until) {}
-    ~Guest() override { door.endpoint_.poller_.remove(visitor.socket()); }
-    bool look(bool /*readable*/, bool /*writable*/) override {
-      if (verdict == Visitor::Verdict::undecided)
-        verdict = visitor.look({.secret = door.endpoint_.secret_,
-                                .rank = door.endpoint_.rank_,
-                                .ranks = door.endpoint_.ranks_,
-                                .at = door.endpoint_.listens_at_});
-      door.has_decided_ = door.has_decided_ || verdict != Visitor::Verdict::undecided;
-      return true;
-    }
-    Door& door;
-    Visitor visitor;
-    Visitor::Verdict verdict = Visitor::Verdict::undecided;
-  };
-
-  /// Refuses the first visitor. It may be about to be looked at, so only tidy() removes it.
-  void refuse_first() {
-    const auto first = std::ranges::find(visitors_, Visitor::Verdict::undecided, &Guest::verdict);
-    if (first != visitors_.end()) refuse(*first);
-  }
-  void refuse(Guest& guest) {
-    guest.verdict = Visitor::Verdict::refused;
-    has_decided_ = true;
-  }
-
-  Endpoint& endpoint_;
-  Socket listener_;
-  std::size_t most_visitors_;
-  std::list<Guest> visitors_;
-  bool has_decided_ = false;
-  bool is_shut_ = false;
 };
 
 Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, const Address& listens_at)
@@ -444,8 +360,7 @@ std::optional<News> Endpoint::end_of(std::uint64_t group) {
 
 bool Endpoint::has_bad_news() {
   const std::lock_guard guard(mutex_);
-  return !ends_.empty() ||
-         std::ranges::any_of(peers_, [](const Peer& one) { return one.is_news; });
+  return !ends_.empty() || std::ranges::any_of(peers_, [](const Peer& one) { return one.is_news; });
 }
 
 const char* Endpoint::why_ended(int rank) {

@@ -130,7 +130,7 @@ def is_stopped(process: subprocess.Popen[str]) -> bool:
 
 @pytest.mark.parametrize(
     ("before", "error"),
-    [("job", "not all 2 ranks arrived within"), ("group", "not all ranks made the group")],
+    [("job", "not all 2 ranks arrived in time"), ("group", "not all ranks made the group")],
 )
 def test_a_rank_on_another_node_stops_after_the_meeting(
     quiet: dict[str, str], before: str, error: str

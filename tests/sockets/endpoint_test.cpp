@@ -439,7 +439,10 @@ TEST_P(OverStreams, RanksLeaveInAnyOrder) {
     std::vector<int> left{0, 1, 2, 3, 4};
     while (!left.empty()) {
       const std::size_t index = random.below(left.size());
+      // It waits for no rank that makes no progress.
+      const auto began = std::chrono::steady_clock::now();
       job.leave(left[index]);
+      ASSERT_LT(std::chrono::steady_clock::now() - began, Job::patience) << seed;
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(index));
       for (int i = 0; i < 50; ++i) job.progress();
       std::this_thread::sleep_for(std::chrono::milliseconds(seed == 4 ? 300 : 1));
@@ -686,6 +689,18 @@ TEST_P(OverStreams, AFailureConcernsThoseWhoNeedTheRank) {
     }
     // Then they may leave.
     for (int rank = 0; rank < ranks; ++rank) job.leave(rank);
+  }
+}
+
+/// The end of a process by an exception is news, although the rank leaves as others do.
+TEST_P(OverStreams, AReasonToLeaveReachesAll) {
+  constexpr int ranks = 13;
+  for (int first = 0; first < ranks; ++first) {
+    Job job(ranks, Job::Knows::parent);
+    job.connect_tree();
+    const std::string reason = "rank " + std::to_string(first) + " has ended: ValueError";
+    job.leave(first, reason);
+    ASSERT_TRUE(job.until([&] { return job.know_end(first, reason); })) << first << ": " << job.failures();
   }
 }
 

@@ -513,7 +513,7 @@ void missing(int rank, int ranks, const fs::path& folder) {
       const std::string error = CALL(stretto_error)();
       CHECK(!error.empty() && error.find('\n') == std::string::npos, error);
       const bool is_of_store = error.find("the store did not return stretto/") == 0;
-      const bool is_of_ranks = error.find("not all " + std::to_string(ranks) + " ranks arrived within") == 0;
+      const bool is_of_ranks = error.find("not all " + std::to_string(ranks) + " ranks arrived in time") == 0;
       const bool is_of_loss = error.find(" is lost: ") != std::string::npos;
       CHECK(is_of_store || is_of_ranks || is_of_loss, error);
       CHECK(CALL(stretto_end)(1, nullptr) == 1, "a job ends that has not begun");

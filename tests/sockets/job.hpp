@@ -99,8 +99,9 @@ class Job {
   void start(int rank, Transfer& transfer) { (*this)[rank].start(transfer.message()); }
   /// Ends a rank without a farewell, as if it were killed.
   void kill(int rank) { endpoints_[static_cast<std::size_t>(rank)].reset(); }
-  void leave(int rank) {
-    (*this)[rank].leave(20);
+  static constexpr std::chrono::seconds patience{20};
+  void leave(int rank, const std::string& reason = {}) {
+    (*this)[rank].leave(patience.count(), reason);
     (*this)[rank].close();
     kill(rank);
   }

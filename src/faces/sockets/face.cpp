@@ -281,8 +281,7 @@ std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds
   std::vector<Address> all(static_cast<std::size_t>(job->endpoint->ranks()));
   TreeCall exchange(job->world, TreeCall::Kind::gather, 0, std::as_writable_bytes(std::span(&own, 1)), {},
                     reinterpret_cast<std::byte*>(all.data()));
-  const std::string late = "not all " + std::to_string(all.size()) + " ranks arrived within " +
-                           std::to_string(static_cast<int>(seconds)) + " s";
+  const std::string late = "not all " + std::to_string(all.size()) + " ranks arrived in time";
   mpi.limit(mpi.comm_world, seconds, late.c_str());
   faces::sockets::wait_until([&] { return exchange.advance(); });
   if (const char* const reason = faces::sockets::reason_of(exchange.error())) return reason;
