@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.python.trace.written import write_trace
 from typer.testing import CliRunner
 
 from stretto.cli import main as cli
@@ -227,17 +228,7 @@ def test_a_folder_of_traces_is_summarized(tmp_path: Path) -> None:
         "args": {"spec": "ring", "bytes": 64, "communicator": "1@a.0", "ranks": 1, "sequence": 0,
                  "form": "blocking"},
     }  # fmt: skip
-    about = {
-        "stretto": "0.1.0",
-        "job": "1",
-        "rank": 0,
-        "ranks": 1,
-        "node": 0,
-        "clock": 0,
-        "clock_error_us": 0,
-    }
-    content = json.dumps({"otherData": about, "traceEvents": [call]})
-    (folder / "rank-0.json").write_text(content, encoding="utf-8")
+    write_trace(folder, [call])
     found = read_inputs([folder])
     assert [(name, one.totals.collectives) for name, one in found.traces] == [("traces", 1)]
     assert [section.id for section in page_sections(found)] == ["trace"]

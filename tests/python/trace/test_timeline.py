@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from matplotlib.colors import to_hex
+from tests.python.trace.written import write_trace
 from typer.testing import CliRunner
 
 from stretto.cli.main import app
@@ -74,24 +75,9 @@ WITHOUT_COPIES = [
 ]
 
 
-def write(folder: Path, events: list[Event]) -> Path:
-    about = {
-        "stretto": "0.1.0",
-        "job": "1",
-        "rank": 0,
-        "ranks": 1,
-        "node": 0,
-        "clock": 0,
-        "clock_error_us": 0,
-    }
-    content = {"otherData": about, "traceEvents": events}
-    (folder / "rank-0.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
-
-
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
-    return write(tmp_path, [*BY_SEGMENTS, *AS_A_WHOLE, *WITHOUT_COPIES])
+    return write_trace(tmp_path, [*BY_SEGMENTS, *AS_A_WHOLE, *WITHOUT_COPIES])
 
 
 def timelines_of(folder: Path) -> list[Timeline]:
@@ -152,7 +138,7 @@ def test_the_calls_that_are_drawn(job: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert [one["sequence"] for one in run(str(job), "--call", "2", "--call", "0:1@a.0")] == [2, 0]
     assert run(str(job)) == []
-    write(job, WITHOUT_COPIES)
+    write_trace(job, WITHOUT_COPIES)
     assert [one["sequence"] for one in run(str(job), "--png", str(picture))] == [2]
 
 
@@ -186,13 +172,15 @@ def many_segments(count: int) -> list[Event]:
 
 
 def test_the_legend_has_the_range_of_many_segments(tmp_path: Path) -> None:
-    assert legend_of(timelines_of(write(tmp_path, many_segments(4)))) == [f"segment {i}" for i in range(4)]
-    assert legend_of(timelines_of(write(tmp_path, many_segments(64)))) == ["segments 0 to 63"]
+    assert legend_of(timelines_of(write_trace(tmp_path, many_segments(4)))) == [
+        f"segment {i}" for i in range(4)
+    ]
+    assert legend_of(timelines_of(write_trace(tmp_path, many_segments(64)))) == ["segments 0 to 63"]
 
 
 def test_a_segment_has_one_colour_in_all_panels(tmp_path: Path, job: Path) -> None:
     two = timelines_of(job)[0]
-    four = timelines_of(write(tmp_path, many_segments(4)))[0]
+    four = timelines_of(write_trace(tmp_path, many_segments(4)))[0]
     colours = [
         {to_hex(one.get_facecolor()[0]).upper() for one in axes.collections}  # type: ignore[arg-type]
         for axes in timelines_figure([two, four]).axes
@@ -203,11 +191,11 @@ def test_a_segment_has_one_colour_in_all_panels(tmp_path: Path, job: Path) -> No
 
 
 def test_a_call_of_the_mpi_library_is_one_bar(tmp_path: Path) -> None:
-    (alone,) = timelines_of(write(tmp_path, [collective(0, 100, 0, "native")]))
+    (alone,) = timelines_of(write_trace(tmp_path, [collective(0, 100, 0, "native")]))
     assert figures_text(alone) == "100 µs: no copies, in the MPI library 100 µs"
     # The picture prefers a call with more events, if there is one.
     events = [collective(0, 300, 0, "native"), *WITHOUT_COPIES]
-    drawn = run(str(write(tmp_path, events)), "--png", str(tmp_path / "a.png"))
+    drawn = run(str(write_trace(tmp_path, events)), "--png", str(tmp_path / "a.png"))
     assert [one["sequence"] for one in drawn] == [2]
 
 
@@ -231,14 +219,16 @@ def test_errors_are_one_line(job: Path, arguments: list[str], message: str) -> N
     "change", [{"args": {}}, {"args": BY_SEGMENTS[1]["args"] | {"begun_us": "0"}}, {"tid": "x"}]
 )
 def test_events_that_are_not_as_stretto_writes_them(job: Path, change: Event) -> None:
-    write(job, [BY_SEGMENTS[0], BY_SEGMENTS[1] | change])
+    write_trace(job, [BY_SEGMENTS[0], BY_SEGMENTS[1] | change])
     shown = CliRunner().invoke(app, ["trace", str(job), "--call", "0"])
     assert shown.exit_code == 2
     assert shown.stderr.endswith("an event inside allreduce 0 has an unknown form\n")
 
 
 def test_a_trace_without_collectives_has_nothing_to_draw(tmp_path: Path) -> None:
-    shown = CliRunner().invoke(app, ["trace", str(write(tmp_path, [])), "--png", str(tmp_path / "a.png")])
+    shown = CliRunner().invoke(
+        app, ["trace", str(write_trace(tmp_path, [])), "--png", str(tmp_path / "a.png")]
+    )
     assert (shown.exit_code, shown.stderr) == (2, "stretto: the trace has no collective to describe\n")
 
 
