@@ -147,8 +147,13 @@ class Checks:
             for one, wanted in zip(gathered, inputs, strict=True):
                 same(one, wanted, "all_gather", *what)
             whole = torch.empty(self.size * count, dtype=kind)
-            dist.all_gather_into_tensor(whole, mine, self.group)
+            work = dist.all_gather_into_tensor(whole, mine, self.group, async_op=True)
+            work.wait()
             same(whole, torch.cat(inputs), "all_gather_into_tensor", *what)
+            results = work.get_future().value()
+            for part, wanted in zip(results, inputs, strict=True):
+                if not kind.is_complex:  # the results are those of torch.view_as_real()
+                    same(part, wanted, "result of all_gather_into_tensor", *what)
             is_root = self.rank == 0
             gathered = [torch.empty_like(mine) for _ in self.ranks] if is_root else []
             dist.gather(mine, gathered or None, self.ranks[0], self.group)
@@ -217,6 +222,10 @@ class Checks:
         dist.broadcast(whole[:, ::2], self.ranks[0], self.group)
         same(whole[:, ::2], inputs[0], "strided")
         assert torch.all(whole[:, 1::2] == 0)
+        is_root = self.rank == 0
+        repeated = torch.ones(1).expand(4) if is_root else torch.zeros(4)
+        dist.broadcast(repeated, self.ranks[0], self.group)  # of one element in memory
+        same(repeated, torch.ones(4), "expanded")
         image = values(self.me, 2 * 3 * 4 * 5).view(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
         dist.all_reduce(image, SUM, self.group)
         same(image, combine(SUM, self.all_values(120, torch.float32)).view(2, 3, 4, 5), "channels last")

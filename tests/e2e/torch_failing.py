@@ -49,13 +49,18 @@ def refused() -> None:
     group: Any = dist.group.WORLD
     assert "Float8" in refusal(lambda: dist.all_reduce(whole))
     assert "bitwise and of float32" in refusal(lambda: dist.all_reduce(ones, dist.ReduceOp.BAND))
+    assert "average of bool" in refusal(lambda: dist.reduce(torch.ones(4) > 0, 0, dist.ReduceOp.AVG))
     factor: Any = getattr(dist, "_make_nccl_premul_sum")(2.0)  # noqa: B009  not in torch's stubs
     assert "PREMUL_SUM" in refusal(lambda: dist.all_reduce(ones.clone(), factor))
     assert "sparse" in refusal(lambda: dist.all_reduce(ones.to_sparse()))
     backend = group._get_backend(torch.device("cpu"))
     assert "on meta" in refusal(lambda: backend.allreduce([torch.ones(4, device="meta")]))
+    assert f"rank {size} of" in refusal(lambda: backend.send([ones], size, 0))
+    assert "rank -1 of" in refusal(lambda: backend.recv([ones.clone()], -1, 0))
+    assert "the tag is -3" in refusal(lambda: backend.send([ones], LAST - rank, -3))
+    assert "the tag is -3" in refusal(lambda: backend.recv([ones.clone()], LAST - rank, -3))
     assert "ranks" in refusal(lambda: dist.all_gather([ones.clone()] * (size + 1), ones))
-    assert "differ" in refusal(lambda: dist.all_gather([torch.ones(5)] * size, ones))
+    assert "of one type and size" in refusal(lambda: dist.all_gather([torch.ones(5)] * size, ones))
     assert "elements" in refusal(lambda: group._allgather_base(torch.ones(3), ones).wait())
     assert "split sizes" in refusal(
         lambda: dist.all_to_all_single(ones.clone(), ones, [1] * size, [4] * size)

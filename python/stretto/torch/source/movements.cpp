@@ -49,6 +49,19 @@ void check_root(bool is_given, const char* operation) {
   }
 }
 
+void check_tag(int tag) {
+  if (tag < 0)
+    throw std::runtime_error("stretto: the tag is " + std::to_string(tag) + "; it must be 0 or more");
+}
+
+void check_message(const char* what, int peer, int tag, int ranks) {
+  if (peer < 0 || peer >= ranks) {
+    throw std::runtime_error(std::string("stretto: ") + what + " rank " + std::to_string(peer) +
+                             " of a group of " + std::to_string(ranks) + " ranks");
+  }
+  check_tag(tag);
+}
+
 /// Returns the number of bytes of each rank's part. Parts are equal if the list of sizes is empty.
 std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<int64_t>& sizes, int ranks) {
   const auto count = static_cast<size_t>(ranks);
@@ -85,6 +98,7 @@ ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::
   if (is_for_other(tensors)) return other().broadcast(tensors, options);
   at::Tensor tensor = only_tensor(tensors, "broadcast");
   const at::Tensor flat = contiguous_input(tensor);
+  const bool is_root = getRank() == options.rootRank;
   stretto_work* work =
       stretto.group_bcast(group(flat), output_data(flat), bytes_of(flat), static_cast<int>(options.rootRank));
   return follow({OpType::BROADCAST,
@@ -95,7 +109,9 @@ ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::
                  tensors,
                  {flat},
                  tensors,
-                 [flat, tensor]() mutable { copy_back(flat, tensor); }},
+                 [flat, tensor, is_root]() mutable {
+                   if (!is_root) copy_back(flat, tensor);
+                 }},
                 {work});
 }
 
@@ -140,13 +156,18 @@ std::vector<stretto_work*> ProcessGroup::start_allgathers(const Tensors& buffers
 
 ProcessGroup::WorkPointer ProcessGroup::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                         const c10d::AllgatherOptions& options) {
-  Tensors outputs{output};
-  Tensors inputs{input};
-  return allgather_into_tensor_coalesced(outputs, inputs, options);
+  // As with gloo, the result is a tensor for each rank.
+  const bool has_rows = output.dim() > 0 && output.size(0) % getSize() == 0;
+  return gather_into({output}, {input}, options, has_rows ? output.chunk(getSize()) : Tensors{output});
 }
 
 ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
     Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
+  return gather_into(outputs, inputs, options, outputs);
+}
+
+ProcessGroup::WorkPointer ProcessGroup::gather_into(Tensors outputs, Tensors inputs,
+                                                    const c10d::AllgatherOptions& options, Tensors results) {
   if (outputs.size() != inputs.size() || inputs.empty()) {
     throw std::runtime_error("stretto: all_gather_into_tensor needs as many outputs as inputs");
   }
@@ -170,7 +191,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
     for (size_t i = 0; i < outputs.size(); ++i) copy_back(buffers[i], outputs[i]);
   };
   return follow({OpType::_ALLGATHER_BASE, "stretto:_all_gather_base", "all_gather_into_tensor",
-                 options.timeout, is_async(options), inputs, buffers, outputs, std::move(finish)},
+                 options.timeout, is_async(options), inputs, buffers, std::move(results), std::move(finish)},
                 std::move(works));
 }
 
@@ -299,6 +320,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inpu
 }
 
 ProcessGroup::WorkPointer ProcessGroup::send(Tensors& tensors, int to, int tag) {
+  check_message("send to", to, tag, getSize());
   const at::Tensor flat = contiguous_input(only_tensor(tensors, "send"));
   stretto_work* work = stretto.group_send(group(flat), input_data(flat), bytes_of(flat), to, tag);
   return follow({OpType::SEND, "stretto:send", "send", timeout_, true, tensors, {flat}, tensors, {}}, {work});
@@ -321,10 +343,12 @@ ProcessGroup::WorkPointer ProcessGroup::receive(Tensors& tensors, int from, int 
 }
 
 ProcessGroup::WorkPointer ProcessGroup::recv(Tensors& tensors, int from, int tag) {
+  check_message("recv from", from, tag, getSize());
   return receive(tensors, from, tag, OpType::RECV);
 }
 
 ProcessGroup::WorkPointer ProcessGroup::recvAnysource(Tensors& tensors, int tag) {
+  check_tag(tag);
   return receive(tensors, STRETTO_ANY_SOURCE, tag, OpType::RECVANYSOURCE);
 }
 

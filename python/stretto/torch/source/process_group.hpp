@@ -147,6 +147,9 @@ class ProcessGroup final : public Base {
   /// Starts an allgather for each pair of output and input. `buffers`: all outputs, and then as many inputs.
   /// Nothing is allocated between two starts: a failure there would free the buffers of calls in flight.
   std::vector<stretto_work*> start_allgathers(const Tensors& buffers);
+  /// `results`: what the work's future holds.
+  WorkPointer gather_into(Tensors outputs, Tensors inputs, const c10d::AllgatherOptions& options,
+                          Tensors results);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
   /// Whether a group of another backend carries out a call, since Stretto does not support it.

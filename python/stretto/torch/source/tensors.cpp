@@ -59,6 +59,9 @@ void check_alike(const at::Tensor& one, const at::Tensor& other, const char* ope
 }
 
 stretto_type type_of(const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  // All ranks refuse it, although only the root of a reduce would divide.
+  if (tensor.scalar_type() == at::kBool && op == c10d::ReduceOp::AVG)
+    refuse("there is no average of bool tensors; convert them to another type");
   const bool is_two = tensor.is_complex() && op_of(op) == STRETTO_SUM;
   switch (is_two ? part_of(tensor.scalar_type()) : tensor.scalar_type()) {
     case at::kChar:
