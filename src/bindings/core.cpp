@@ -74,10 +74,10 @@ std::optional<Slice> if_any(const Slice& slice) {
   return slice.count > 0 ? std::optional(slice) : std::nullopt;
 }
 
-/// A recipe with a topology and a root, parsed and checked.
-struct Question {
-  Question(const std::string& collective, const std::string& text, const Topology& asked_topology,
-           int asked_root)
+/// A recipe on a topology, with a root; parsed and checked.
+struct Placed {
+  Placed(const std::string& collective, const std::string& text, const Topology& asked_topology,
+         int asked_root)
       : recipe(recipe_spelled(collective, text)), topology(asked_topology), root(asked_root) {
     check_rank("root", root, topology);
     if (root != 0 && !has_root(recipe.algorithm->collective)) {
@@ -92,11 +92,11 @@ struct Question {
 
 /// Binds a function of (collective, recipe, topology, root).
 template <typename Answer>
-void def_question(nb::module_& module, const char* name, Answer answer, const char* doc) {
+void def_placed(nb::module_& module, const char* name, Answer answer, const char* doc) {
   module.def(
       name,
       [answer](const std::string& collective, const std::string& recipe, const Topology& topology, int root) {
-        return answer(Question(collective, recipe, topology, root));
+        return answer(Placed(collective, recipe, topology, root));
       },
       nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0, doc);
 }
@@ -292,9 +292,9 @@ void bind_schedules(nb::module_& module) {
       "build",
       [](const std::string& collective, const std::string& recipe, const Topology& topology, int root,
          int rank) {
-        const Question question(collective, recipe, topology, root);
+        const Placed placed(collective, recipe, topology, root);
         check_rank("rank", rank, topology);
-        return build(question.recipe, topology, root, rank);
+        return build(placed.recipe, topology, root, rank);
       },
       nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root"), nb::arg("rank"),
       "The schedule of one rank.");
@@ -325,26 +325,24 @@ void bind_proof(nb::module_& module) {
       .def_ro("within_node", &Proof::within_node, "The busiest rank's traffic within its node.")
       .def_ro("link", &Proof::link, "The traffic on the busiest node's link, in the busier direction.");
 
-  def_question(
+  def_placed(
       module, "verify",
-      [](const Question& question) {
+      [](const Placed& placed) {
         const nb::gil_scoped_release released;
-        return verify(question.recipe, question.topology, question.root);
+        return verify(placed.recipe, placed.topology, placed.root);
       },
       "Proves the schedules of all ranks, out of place and in place, and what the registry says about "
       "them.\n\n"
       "Where that would take more than about 3 GiB, ranks that behave alike stand for the others: all\n"
       "schedules are compared, or, if they have more than 2^31 actions, some (is_sample). Raises ValueError\n"
       "if there are no such ranks.");
-  def_question(
+  def_placed(
       module, "keeps_order",
-      [](const Question& question) { return keeps_order(question.recipe, question.topology, question.root); },
+      [](const Placed& placed) { return keeps_order(placed.recipe, placed.topology, placed.root); },
       "Whether the registry says that every result is a0 op a1 op … in rank order.");
-  def_question(
+  def_placed(
       module, "has_fixed_tree",
-      [](const Question& question) {
-        return has_fixed_tree(question.recipe, question.topology, question.root);
-      },
+      [](const Placed& placed) { return has_fixed_tree(placed.recipe, placed.topology, placed.root); },
       "Whether the registry says that every result is the expression of the fixed tree.");
   module.def(
       "known_names_text",
@@ -353,11 +351,11 @@ void bind_proof(nb::module_& module) {
       },
       nb::arg("wrong"), nb::arg("known"),
       "The end of a message about a name that is not known: the nearest known one, or all of them.");
-  def_question(
+  def_placed(
       module, "why_unsupported",
-      [](const Question& question) {
-        return std::string(question.recipe.algorithm->why_unsupported(
-            task_of(question.recipe, question.topology, question.root)));
+      [](const Placed& placed) {
+        return std::string(
+            placed.recipe.algorithm->why_unsupported(task_of(placed.recipe, placed.topology, placed.root)));
       },
       "Why the recipe is not supported there, in a few words; empty if it is supported.");
 }

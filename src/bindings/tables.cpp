@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
+#include "select/claims.hpp"
 #include "select/library_name.hpp"
 #include "select/rule.hpp"
 #include "select/rule_text.hpp"
@@ -184,6 +185,51 @@ void bind_tables(nb::module_& module) {
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"),
       "The spec that the built-in rule chooses under STRETTO_REPRODUCIBLE. Only for reductions.");
+  nb::class_<Claim>(module, "Claim",
+                    "The claim of a source of choices on a call. The first one with a spec decides.")
+      .def_prop_ro("source", [](const Claim& claim) { return std::string(name_of(claim.source)); })
+      .def_prop_ro(
+          "spec",
+          [](const Claim& claim) {
+            return claim.spec ? std::optional(to_string(*claim.spec)) : std::nullopt;
+          },
+          "None: the source has no spec, or none that can carry the call out.")
+      .def_ro("refusal", &Claim::refusal,
+              "Why a spec of this source cannot carry the call out (`does not ...`); empty if it can. If it "
+              "is the\n"
+              "user's, `spec` is what is used instead.");
+  module.def(
+      "all_claims",
+      [](const std::string& call, std::size_t bytes, const Topology& topology,
+         const std::optional<std::string>& wanted, const Table* table,
+         const std::optional<std::string>& learnt, bool is_reproducible, bool shares_memory,
+         bool has_library) {
+        const CallShape shape = shape_of(call, bytes, topology, shares_memory);
+        const auto read = [&](const std::optional<std::string>& text) {
+          return text ? std::optional(parse_spec(shape.collective, *text)) : std::nullopt;
+        };
+        const auto address_of = [](const std::optional<Spec>& spec) { return spec ? &*spec : nullptr; };
+        const std::optional<Spec> of_user = read(wanted);
+        const std::optional<Spec> of_duel = read(learnt);
+        return all_claims({.call = shape,
+                           .topology = topology,
+                           .has_library = has_library,
+                           .must_avoid_library = !has_library,
+                           .is_reproducible = is_reproducible && is_reduction(shape.collective),
+                           .wanted = address_of(of_user),
+                           .table = table == nullptr ? nullptr
+                                                     : table->find_shape(topology.nodes, topology.min_ppn,
+                                                                         topology.max_ppn),
+                           .learnt = address_of(of_duel)});
+      },
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("wanted").none() = nb::none(),
+      nb::arg("table").none() = nb::none(), nb::arg("learnt").none() = nb::none(),
+      nb::arg("is_reproducible") = false, nb::arg("shares_memory") = true, nb::arg("has_library") = true,
+      "The claims on a call, in the order in which they count, as a job finds them: those of the spec that "
+      "the\n"
+      "user wants, of a tuning table, of the winner of an earlier job's duel, and of the built-in rule. "
+      "Raises\n"
+      "ValueError if a spec cannot be read.");
   module.def(
       "find_rule_row",
       [](const std::string& call, std::size_t bytes, const Topology& topology, bool is_reproducible,

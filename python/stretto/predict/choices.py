@@ -173,9 +173,32 @@ class _Asked:
         if self._table is not None:
             is_used, self._remark = self._table.fit(self._fabric.mpi)
             self._table = self._table if is_used else None
-        is_reduction = _core.is_reduction(call.collective)
-        self._is_reproducible = environment.get("STRETTO_REPRODUCIBLE") == "1" and is_reduction
+        self._is_reproducible = environment.get("STRETTO_REPRODUCIBLE") == "1" and _core.is_reduction(
+            call.collective
+        )
         self._shares_memory = environment.get("STRETTO_SHM") != "0"
+        self._decision = self._fabric.find(call.collective, call.bytes, self._topology)
+        self._wanted = forced_spec(call.collective, environment)
+        self._claims = self._find_claims()
+
+    def _find_claims(self) -> dict[str, _core.Claim]:
+        """What a job finds, by sources."""
+        try:
+            claims = _core.all_claims(
+                self._call.collective,
+                self._call.bytes,
+                self._topology,
+                wanted=self._wanted or None,
+                table=self._table,
+                learnt=self._decision.spec if self._decision else None,
+                is_reproducible=self._is_reproducible,
+                shares_memory=self._shares_memory,
+                has_library=self._has_library,
+            )
+        except ValueError as error:
+            variable = variable_of(self._call.collective)
+            raise StrettoError(f"{variable}={self._wanted}: {error}") from None
+        return {claim.source: claim for claim in claims}
 
     @property
     def _begin(self) -> int:
@@ -185,45 +208,24 @@ class _Asked:
     def _class_text(self) -> str:
         return f"from {format_bytes(self._begin)}, below {format_bytes(2 * self._begin)}"
 
-    def _why_unsupported(self, spec: str) -> str:
-        """Why this spec cannot carry out the call; empty if it can."""
-        name, topology = self._call.collective, self._topology
-        recipe = _core.parse_spec(spec, name).recipe
-        if self._is_reproducible and (recipe == NATIVE or not _core.has_fixed_tree(name, recipe, topology)):
-            return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires"
-        wrong = "" if recipe == NATIVE else _core.why_unsupported(name, recipe, topology)
-        return f"does not fit: {wrong}" if wrong else ""
-
-    def _by_rule(self) -> str:
-        call = (self._call.collective, self._call.bytes, self._topology)
-        if self._is_reproducible:
-            return _core.choose_reproducible(*call)
-        return _core.choose(*call, shares_memory=self._shares_memory, has_library=self._has_library)
-
     def forced(self) -> Claim:
-        variable = variable_of(self._call.collective)
-        spec = forced_spec(self._call.collective, self._environment)
+        variable, claim = variable_of(self._call.collective), self._claims["forced"]
         if self._environment.get("STRETTO_DISABLE") == "1":
             return Claim("forced", NATIVE, "STRETTO_DISABLE=1")
-        if not spec:
-            return Claim("forced", None, f"{variable} forces none")
-        try:
-            wrong = self._why_unsupported(spec)
-        except ValueError as error:
-            raise StrettoError(f"{variable}={spec}: {error}") from None
-        if wrong:
-            instead = self._by_rule() if self._is_reproducible else NATIVE
-            return Claim("forced", instead, f"{variable}={spec}, which {wrong}")
-        return Claim("forced", spec, variable)
+        if claim.refusal:
+            fails = (
+                "; the call fails (STRETTO_STRICT)" if self._environment.get("STRETTO_STRICT") == "1" else ""
+            )
+            return Claim("forced", claim.spec, f"{variable}={self._wanted}, which {claim.refusal}{fails}")
+        return Claim("forced", claim.spec, variable if claim.spec else f"{variable} forces none")
 
     def tuned(self) -> Claim:
-        tuned = self._tuned
+        tuned, claim = self._tuned, self._claims["table"]
         if tuned.table.content is not None and self._table is None:
             return Claim("table", None, f"{tuned.table.path} {self._remark}")
-        wrong = self._why_unsupported(tuned.spec) if tuned.spec else ""
-        if wrong:
-            return Claim("table", None, f"{tuned.table.path}: {tuned.spec} {wrong}")
-        return Claim("table", tuned.spec, tuned.reason)
+        if claim.refusal:
+            return Claim("table", None, f"{tuned.table.path}: {tuned.spec} {claim.refusal}")
+        return Claim("table", claim.spec, tuned.reason)
 
     def learnt(self) -> Claim:
         if not self._has_library:
@@ -231,10 +233,9 @@ class _Asked:
         why_not = self._why_not_at_all() or ("" if self._online.uses_decisions else self._online.setting)
         if why_not:
             return Claim("learnt", None, f"not used: {why_not}")
-        name, size, topology = self._call.collective, self._call.bytes, self._topology
-        decision = self._fabric.find(name, size, topology)
-        if decision is None or self._why_unsupported(decision.spec):
-            other = self._fabric.find(name, size, topology, in_place=True)
+        decision, topology = self._decision, self._topology
+        if decision is None or self._claims["learnt"].spec is None:
+            other = self._fabric.find(self._call.collective, self._call.bytes, topology, in_place=True)
             more = f"; with MPI_IN_PLACE: {other.spec}" if other else ""
             ranks = format_count(topology.max_ppn, "rank")
             where = f"{format_nodes(topology.nodes)} with {ranks}, {self._class_text}"
@@ -286,7 +287,7 @@ class _Asked:
             has_library=self._has_library,
             is_reproducible=self._is_reproducible,
         )
-        return Claim("rule", self._by_rule(), "the built-in rule", row=row)
+        return Claim("rule", self._claims["rule"].spec, "the built-in rule", row=row)
 
     def why_not_measured(self) -> str:
         """Why such calls are neither measured nor compared; empty if they are."""
@@ -301,7 +302,7 @@ class _Asked:
         least = self._least_learned()
         if variable or self._call.bytes >= least:
             return variable
-        if self._by_rule() != NATIVE:
+        if self._claims["rule"].spec != NATIVE:
             return f"calls below {format_bytes(least)} have a race with the MPI library instead"
         return f"calls below {format_bytes(least)} go to the MPI library at once"
 

@@ -10,11 +10,6 @@
 
 namespace stretto {
 
-/// Whether NativeExecution can cut a collective. It can cut those of the pipelined paper.
-constexpr bool is_cut_by_library(Collective collective) {
-  return collective <= Collective::allgather;
-}
-
 /// The MPI library's own collective, cut into k segments that run as concurrent non-blocking calls on the
 /// program's communicator: Listings 1 (`segment_bytes`) and 2 (`segments`) of the pipelined paper, and its
 /// section 6 for the other collectives. The library reports its errors itself.

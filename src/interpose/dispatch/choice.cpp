@@ -1,64 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/choice.hpp"
 
-#include <string_view>
+#include <utility>
 
-#include "engine/execution/native_execution.hpp"
 #include "interpose/session/session.hpp"
-#include "select/rule.hpp"
 
 namespace stretto {
 
-std::string why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology) {
-  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  if (spec.is_native() && !mpi.has_library()) return "is not possible: the job has no MPI library";
-  if (spec.is_native()) {
-    const bool is_cut = is_cut_by_library(traits.collective) && !traits.has_unequal_blocks;
-    if (!spec.is_pass_through() && !is_cut) {
-      return "is not possible: Stretto does not cut the MPI library's own " +
-             std::string(name_of(traits.collective));
-    }
-    return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
-  }
-  if (!traits.commutative && !keeps_order(spec.recipe, topology, traits.root)) {
-    return "does not keep rank order on " + std::to_string(topology.ranks()) +
-           " ranks, which a non-commutative operation requires";
-  }
-  if (reproducible && !has_fixed_tree(spec.recipe, topology, traits.root)) {
-    return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires";
-  }
-  const Algorithm& algorithm = *spec.recipe.algorithm;
-  const std::string_view reason = algorithm.why_unsupported(task_of(spec.recipe, topology, traits.root));
-  if (!reason.empty()) return "does not fit: " + std::string(reason);
-  if (algorithm.stays_whole() && traits.bytes > Pipelining::most_segment_bytes) {
-    return "sends runs of blocks, which cannot be cut, so it takes at most 1 GiB";
-  }
-  return {};
-}
-
 namespace {
+
+/// Returns the question without what the user, tables and models say.
+Question question_of(const CallTraits& traits, const Topology& topology, Form form) {
+  return {.call = shape_of(traits, topology, form, session.shares_memory),
+          .topology = topology,
+          .root = traits.root,
+          .has_unequal_blocks = traits.has_unequal_blocks,
+          .has_library = mpi.has_library(),
+          .must_avoid_library = session.must_avoid_library(form),
+          .is_reproducible = session.settings.reproducible && is_reduction(traits.collective)};
+}
 
 /// Returns the spec that the user wants for a call; empty if none is forced. `by_call` is the spec that the
 /// call itself forces.
 const std::optional<Spec>& wanted_spec(const CallTraits& traits, const std::optional<Spec>& by_call) {
   return by_call ? by_call : session.forced_for(traits.collective, traits.bytes);
-}
-
-struct Question {
-  const Communicator& state;
-  const CallTraits& traits;
-  Form form;
-  const std::optional<Spec>& forced;  // by the call itself
-
-  [[nodiscard]] bool is_reproducible() const {
-    return session.settings.reproducible && is_reduction(traits.collective);
-  }
-};
-
-Spec choose_by_rule(const Question& asked) {
-  const CallShape shape = shape_of(asked.traits, asked.state.topology(), asked.form, session.shares_memory);
-  if (asked.is_reproducible()) return choose_reproducible(shape);
-  return session.must_avoid_library(asked.form) ? choose_own(shape) : choose(shape);
 }
 
 /// Whether the helper thread may advance the call. It may not if it is a reduction by an operation of the
@@ -68,73 +33,52 @@ bool may_be_in_background(const CallTraits& traits) {
   return session.non_blocking && (!traits.calls_program || session.settings.progress_thread);
 }
 
-std::optional<Choice> of_library(const Question& asked) {
-  const CallTraits& traits = asked.traits;
-  if (!traits.understood || asked.state.native_only()) return Choice{};
-  // The library checks an empty message. Some ranks may send no elements, and others empty ones.
+/// Whether only the MPI library can carry the call out. It checks an empty message, too. Some ranks may send
+/// no elements, and others empty ones.
+bool is_of_library(const Communicator& state, const CallTraits& traits) {
+  if (!traits.understood || state.native_only()) return true;
   const bool may_be_empty =
       has_private_lengths(traits.collective) || traits.collective == Collective::barrier;
-  return traits.bytes == 0 && !may_be_empty ? std::optional(Choice{}) : std::nullopt;
-}
-
-std::optional<Choice> of_settings(const Question& asked) {
-  const std::optional<Spec>& wanted = wanted_spec(asked.traits, asked.forced);
-  if (!wanted) return std::nullopt;
-  const std::string reason = why_unsupported(*wanted, asked.traits, asked.state.topology());
-  if (reason.empty()) return Choice{.spec = *wanted, .source = Source::forced};
-  const bool needs_own = asked.is_reproducible() || session.must_avoid_library(asked.form);
-  const Spec instead = needs_own ? choose_by_rule(asked) : Spec{};
-  complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + reason + "; " +
-                          (session.settings.strict ? "the call fails (STRETTO_STRICT)"
-                           : needs_own             ? to_string(instead) + " is used"
-                                                   : "the MPI default is used"));
-  if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};
-  return Choice{.spec = instead, .source = Source::forced};
-}
-
-/// Returns the choice of the row for this call; empty if there is no row, or if it cannot serve the call.
-std::optional<Choice> of_rows(const Question& asked, const Table::Shape* shape, Source source) {
-  // The rows are for equal blocks.
-  if (shape == nullptr || asked.traits.has_dominant_node) return std::nullopt;
-  const Table::Row* row = shape->find(asked.traits.collective, asked.form, asked.traits.bytes);
-  if (row == nullptr || (row->spec.is_native() && session.must_avoid_library(asked.form)) ||
-      !why_unsupported(row->spec, asked.traits, asked.state.topology()).empty()) {
-    return std::nullopt;
-  }
-  return Choice{.spec = row->spec, .source = source, .algorithm_of_library = row->library};
-}
-
-std::optional<Choice> of_table(const Question& asked) {
-  return of_rows(asked, asked.state.table_shape(), Source::table);
-}
-
-std::optional<Choice> of_model(const Question& asked) {
-  return of_rows(asked, asked.state.modelled(), Source::model);
-}
-
-std::optional<Choice> of_rule(const Question& asked) {
-  return Choice{.spec = choose_by_rule(asked), .source = Source::rule};
+  return traits.bytes == 0 && !may_be_empty;
 }
 
 /// Whether the library's own call may be cut into segments. All ranks must start the library's own calls in
 /// the same order, but persistent ones may be started in any order.
-bool may_be_cut(const Question& asked) {
-  return asked.form == Form::blocking ||
-         (asked.form == Form::non_blocking && !asked.traits.blocks_in_segments);
+bool may_be_cut(const CallTraits& traits, Form form) {
+  return form == Form::blocking || (form == Form::non_blocking && !traits.blocks_in_segments);
+}
+
+void complain_of(const Spec& wanted, const Claim& claim) {
+  const bool is_strict = session.settings.strict;
+  complain_once_on_rank_0("spec \"" + to_string(wanted) + "\" " + claim.refusal + "; " +
+                          (is_strict                       ? "the call fails (STRETTO_STRICT)"
+                           : claim.spec->is_pass_through() ? "the MPI default is used"
+                                                           : to_string(*claim.spec) + " is used"));
 }
 
 }  // namespace
 
+std::string why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology) {
+  return why_unsupported(spec, question_of(traits, topology, Form::blocking));
+}
+
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced) {
-  const Question asked{.state = state, .traits = traits, .form = form, .forced = forced};
-  for (const auto source : {of_library, of_settings, of_table, of_model, of_rule}) {
-    std::optional<Choice> choice = source(asked);
-    if (!choice) continue;
-    if (choice->spec.is_native() && !may_be_cut(asked)) choice->spec = {};
-    return *std::move(choice);
+  if (is_of_library(state, traits)) return {};
+  Question asked = question_of(traits, state.topology(), form);
+  const std::optional<Spec>& wanted = wanted_spec(traits, forced);
+  if (wanted) asked.wanted = &*wanted;
+  asked.table = state.table_shape();
+  asked.modelled = state.modelled();
+  Claim claim = decide(asked);
+  if (!claim.refusal.empty()) {
+    complain_of(*wanted, claim);
+    if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};
   }
-  return {};
+  if (claim.spec->is_native() && !may_be_cut(traits, form)) claim.spec = Spec{};
+  return {.spec = *claim.spec,
+          .source = claim.source,
+          .algorithm_of_library = std::move(claim.algorithm_of_library)};
 }
 
 bool is_out_of_reach(const CallTraits& traits, Form form, const std::optional<Spec>& forced) {

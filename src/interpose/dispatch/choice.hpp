@@ -2,29 +2,19 @@
 // Chooses the spec that carries out a call (docs/choice.md).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
+#include "select/claims.hpp"
 #include "select/form.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
 
-/// The source of a choice. In blocking calls, a learned spec, or one that a model expects to be faster,
+/// What carries out a call. In blocking calls, a learned spec, or one that a model expects to be faster,
 /// replaces the choice of the table or of the rule: try_learning() in online.hpp.
-enum class Source : std::uint8_t {
-  library,  // only the MPI library can carry the call out
-  forced,   // the user names it
-  table,
-  model,  // only in a job without an MPI library; in other jobs, the model proposes specs to learn
-  rule,
-  learnt,  // duels or races decide, in this job or an earlier one
-  none,    // the forced spec does not fit, and the user asked for an error (STRETTO_STRICT)
-};
-
 struct Choice {
   Spec spec;
   Source source = Source::library;

@@ -181,6 +181,28 @@ def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None
     assert "│ native" not in output
 
 
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ("native", "the job has no MPI library"),
+        ("multilane", "does not fit"),
+        ("native:segments=2", "no MPI library"),
+    ],
+)
+def test_without_mpi_what_cannot_be_is_refused_as_in_a_job(wanted: str, reason: str, tmp_path: Path) -> None:
+    known = read_fabric(fabric_file(tmp_path, [], MEASURED, "Stretto sockets 0.1.0"))
+    found = find_claims(CALL, known, look_up(CALL, NO_TABLE), {"STRETTO_ALLREDUCE": wanted})
+    rule = by_source(found)["rule"].spec
+    decides = deciding(found)
+    assert (decides.source, decides.spec) == ("forced", rule)
+    assert rule != "native"
+    assert decides.reason.startswith(f"STRETTO_ALLREDUCE={wanted}, which ")
+    assert reason in decides.reason
+    strict = {"STRETTO_ALLREDUCE": wanted, "STRETTO_STRICT": "1"}
+    fails = deciding(find_claims(CALL, known, look_up(CALL, NO_TABLE), strict))
+    assert fails.reason == f"{decides.reason}; the call fails (STRETTO_STRICT)"
+
+
 def test_a_duel_in_place_is_another_one(tmp_path: Path) -> None:
     found = claims_of(tmp_path, decisions=[DECISION | {"in_place": True}])
     assert deciding(found).source == "modelled"
