@@ -37,8 +37,8 @@ StoreJob& job() {
   return of_process<StoreJob>();
 }
 
-/// Ends the job. Calls in flight have had time to end since `began`. If the process ends by an exception, that
-/// is why.
+/// Ends the job. Calls in flight have had time to end since `began`. If the process ends by an exception,
+/// that is why.
 void end(Clock::time_point began) {
   const auto left = std::max<Clock::duration>(began + longest_end - Clock::now(), shortest_end);
   std::string why;
