@@ -51,15 +51,9 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
 /// Returns the shape of a call. `shares_memory` is false as with STRETTO_SHM=0.
 CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& topology, bool shares_memory) {
   const NamedCall named = call_named(call);
-  return {.collective = named.collective,
-          .bytes = bytes,
-          .ranks = topology.ranks(),
-          .nodes = topology.nodes,
-          .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn,
-          .min_cache = topology.min_cache,
-          .form = named.form,
-          .shares_memory = shares_memory};
+  CallShape shape = shape_of(named.collective, bytes, topology, named.form);
+  shape.shares_memory = shares_memory;
+  return shape;
 }
 
 /// Returns the built-in rule with other figures. It keeps the last one, because a caller asks for many
@@ -195,9 +189,9 @@ void bind_tables(nb::module_& module) {
           },
           "None: the source has no spec, or none that can carry the call out.")
       .def_ro("refusal", &Claim::refusal,
-              "Why a spec of this source cannot carry the call out (`does not ...`); empty if it can. If it "
-              "is the\n"
-              "user's, `spec` is what is used instead.");
+              "Why a spec of this source cannot carry the call out (`does not ...`); empty if it can.\n"
+              "\n"
+              "If it is the user's, `spec` is what is used instead.");
   module.def(
       "all_claims",
       [](const std::string& call, std::size_t bytes, const Topology& topology,
@@ -225,11 +219,10 @@ void bind_tables(nb::module_& module) {
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("wanted").none() = nb::none(),
       nb::arg("table").none() = nb::none(), nb::arg("learnt").none() = nb::none(),
       nb::arg("is_reproducible") = false, nb::arg("shares_memory") = true, nb::arg("has_library") = true,
-      "The claims on a call, in the order in which they count, as a job finds them: those of the spec that "
-      "the\n"
-      "user wants, of a tuning table, of the winner of an earlier job's duel, and of the built-in rule. "
-      "Raises\n"
-      "ValueError if a spec cannot be read.");
+      "What sources say of a call, as a job finds it, in the order in which they count.\n"
+      "\n"
+      "They are the spec that the user wants, a tuning table, the winner of an earlier duel, and the rule.\n"
+      "Raises ValueError if a spec cannot be read.");
   module.def(
       "find_rule_row",
       [](const std::string& call, std::size_t bytes, const Topology& topology, bool is_reproducible,

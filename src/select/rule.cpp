@@ -35,6 +35,17 @@ Spec RuleRow::spec_for(const CallShape& call) const {
   return made;
 }
 
+CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology, Form form) {
+  return {.collective = collective,
+          .bytes = bytes,
+          .ranks = topology.ranks(),
+          .nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn,
+          .min_cache = topology.min_cache,
+          .form = form};
+}
+
 const RuleTable& built_in_rule() {
   static const auto& rule = make_immortal<const RuleTable>(read_rule(rule_text));
   return rule;

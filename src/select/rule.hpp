@@ -14,6 +14,7 @@
 
 #include "select/form.hpp"
 #include "select/spec.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 
@@ -34,6 +35,11 @@ struct CallShape {
   /// Whether messages inside nodes go through Stretto's shared memory (transport/node_memory.hpp).
   bool shares_memory = false;
 };
+
+/// Returns the shape of a call by an operation that commutes, of equal blocks. Messages inside nodes do not
+/// go through shared memory.
+CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology,
+                   Form form = Form::blocking);
 
 /// From this ratio on, it is better to pass the blocks of a node on from node to node than to let that node
 /// send them to each other node.

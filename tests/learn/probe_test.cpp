@@ -27,15 +27,6 @@ Topology topology_of(const std::vector<int>& ppns) {
   return Topology::from_labels(labels);
 }
 
-CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology) {
-  return {.collective = collective,
-          .bytes = bytes,
-          .ranks = topology.ranks(),
-          .nodes = topology.nodes,
-          .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn};
-}
-
 Protocol protocol(double latency, double bandwidth, double core) {
   Protocol one;
   one.latency = latency;

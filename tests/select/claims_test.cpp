@@ -13,16 +13,6 @@
 namespace stretto {
 namespace {
 
-CallShape allreduce_on(const Topology& topology, std::size_t bytes) {
-  return {.collective = Collective::allreduce,
-          .bytes = bytes,
-          .ranks = topology.ranks(),
-          .nodes = topology.nodes,
-          .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn,
-          .min_cache = topology.min_cache};
-}
-
 Table::Shape with_row(const Spec& spec) {
   Table::Shape shape;
   Table::Row row;
@@ -47,7 +37,7 @@ TEST(Claims, TheFirstOneWithASpecDecides) {
     const Table::Shape table = with_row(specs[random() % specs.size()]);
     const Table::Shape modelled = with_row(specs[random() % specs.size()]);
     const bool has_library = chance();
-    Question asked{.call = allreduce_on(topology, std::size_t{1} << random() % 30),
+    Question asked{.call = shape_of(Collective::allreduce, std::size_t{1} << random() % 30, topology),
                    .topology = topology,
                    .has_library = has_library,
                    .must_avoid_library = !has_library || random() % 4 == 0,
@@ -77,7 +67,7 @@ TEST(Claims, SayWhyASpecIsRefused) {
   const Topology topology = Topology::flat(3);
   const Spec native;
   const Spec multilane = parse_spec(Collective::allreduce, "multilane");
-  Question asked{.call = allreduce_on(topology, 1 << 20), .topology = topology};
+  Question asked{.call = shape_of(Collective::allreduce, 1 << 20, topology), .topology = topology};
   asked.wanted = &multilane;
   EXPECT_TRUE(decide(asked).spec->is_native());
   EXPECT_TRUE(decide(asked).refusal.starts_with("does not fit: ")) << decide(asked).refusal;

@@ -16,18 +16,6 @@
 namespace stretto {
 namespace {
 
-CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology,
-                   Form form = Form::blocking) {
-  return {.collective = collective,
-          .bytes = bytes,
-          .ranks = topology.ranks(),
-          .nodes = topology.nodes,
-          .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn,
-          .min_cache = topology.min_cache,
-          .form = form};
-}
-
 /// Numbers of ranks: all small ones, and few large ones.
 std::vector<Topology> topologies() {
   std::mt19937 random(1);

@@ -178,7 +178,8 @@ class _Asked:
         )
         self._shares_memory = environment.get("STRETTO_SHM") != "0"
         self._decision = self._fabric.find(call.collective, call.bytes, self._topology)
-        self._wanted = forced_spec(call.collective, environment)
+        self._is_disabled = environment.get("STRETTO_DISABLE") == "1"
+        self._wanted = "" if self._is_disabled else forced_spec(call.collective, environment)
         self._claims = self._find_claims()
 
     def _find_claims(self) -> dict[str, _core.Claim]:
@@ -210,7 +211,7 @@ class _Asked:
 
     def forced(self) -> Claim:
         variable, claim = variable_of(self._call.collective), self._claims["forced"]
-        if self._environment.get("STRETTO_DISABLE") == "1":
+        if self._is_disabled:
             return Claim("forced", NATIVE, "STRETTO_DISABLE=1")
         if claim.refusal:
             fails = (

@@ -6,7 +6,6 @@
 #include "interpose/session/session.hpp"
 
 namespace stretto {
-
 namespace {
 
 /// Returns the question without what the user, tables and models say.

@@ -92,17 +92,11 @@ inline bool may_be_kept(const CallTraits& traits) {
 
 /// Returns the properties by which the rule chooses.
 inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Form form, bool shares_memory) {
-  return {.collective = traits.collective,
-          .bytes = traits.bytes,
-          .ranks = topology.ranks(),
-          .nodes = topology.nodes,
-          .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn,
-          .min_cache = topology.min_cache,
-          .commutative = traits.commutative,
-          .has_dominant_node = traits.has_dominant_node,
-          .form = form,
-          .shares_memory = shares_memory};
+  CallShape shape = shape_of(traits.collective, traits.bytes, topology, form);
+  shape.commutative = traits.commutative;
+  shape.has_dominant_node = traits.has_dominant_node;
+  shape.shares_memory = shares_memory;
+  return shape;
 }
 
 }  // namespace stretto

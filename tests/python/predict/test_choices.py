@@ -220,7 +220,7 @@ def test_a_variable_comes_first(tmp_path: Path) -> None:
     assert (found.source, found.spec, found.reason) == ("forced", "swing", "STRETTO_ALLREDUCE")
     assert deciding(claims_of(tmp_path, STRETTO_BCAST="chain")).source == "learnt"
     assert deciding(claims_of(tmp_path, STRETTO_ALLREDUCE="auto")).source == "learnt"
-    off = deciding(claims_of(tmp_path, STRETTO_DISABLE="1"))
+    off = deciding(claims_of(tmp_path, STRETTO_DISABLE="1", STRETTO_ALLREDUCE="no spec"))
     assert (off.source, off.spec) == ("forced", "native")
     with pytest.raises(StrettoError, match="STRETTO_ALLREDUCE=rign: "):
         claims_of(tmp_path, STRETTO_ALLREDUCE="rign")
