@@ -3,10 +3,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 
 #include "algorithms/collective.hpp"
 #include "algorithms/registry.hpp"
+#include "learn/fabrics/fabric.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto {
@@ -17,6 +20,16 @@ Collective collective_named(const std::string& name);
 Recipe recipe_spelled(const std::string& collective, const std::string& text);
 void check_rank(const std::string& what, int rank, const Topology& topology);
 
+/// Returns the figure; nothing if it is 0, which means that it is not known.
+inline std::optional<double> if_known(double figure) {
+  return figure > 0 ? std::optional(figure) : std::nullopt;
+}
+
+/// Returns the decision for blocking calls of this many bytes on communicators of this shape.
+std::optional<Decision> find_decision(const Fabric& fabric, Collective collective, std::size_t bytes,
+                                      const Topology& topology, bool in_place);
+
+void bind_claims(nanobind::module_& module);
 void bind_models(nanobind::module_& module);
 void bind_fabrics(nanobind::module_& module);
 void bind_tables(nanobind::module_& module);

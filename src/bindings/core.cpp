@@ -394,6 +394,7 @@ NB_MODULE(_core, module) {
   bind_fabrics(module);
   bind_settings(module);
   bind_tables(module);
+  bind_claims(module);
   bind_transport(module);
 }
 

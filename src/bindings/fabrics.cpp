@@ -15,25 +15,17 @@
 namespace nb = nanobind;
 
 namespace stretto {
-namespace {
-
-std::optional<double> if_known(double figure) {
-  return figure > 0 ? std::optional(figure) : std::nullopt;
-}
-
-std::optional<Decision> find(const Fabric& fabric, const std::string& collective, std::size_t bytes,
-                             const Topology& topology, bool in_place) {
+std::optional<Decision> find_decision(const Fabric& fabric, Collective collective, std::size_t bytes,
+                                      const Topology& topology, bool in_place) {
   const Decision* decision = fabric.find({.nodes = topology.nodes,
                                           .min_ppn = topology.min_ppn,
                                           .max_ppn = topology.max_ppn,
-                                          .collective = collective_named(collective),
+                                          .collective = collective,
                                           .form = Form::blocking,
                                           .in_place = in_place,
                                           .from = std::bit_floor(bytes)});
   return decision == nullptr ? std::nullopt : std::optional(*decision);
 }
-
-}  // namespace
 
 void bind_fabrics(nb::module_& module) {
   nb::class_<Decision>(module, "Decision",
@@ -69,6 +61,8 @@ void bind_fabrics(nb::module_& module) {
               "Bytes from which on Stretto's own connections carry messages between nodes; 0: never.")
       .def_ro("streams", &MeasuredNetwork::streams,
               "The number of Stretto's own connections to a rank that share a long message.")
+      .def("covers", &MeasuredNetwork::covers, nb::arg("nodes"), nb::arg("ppn"),
+           "Whether it says what messages cost between so many nodes, and inside a node with so many ranks.")
       .def_prop_ro("is_busy", &MeasuredNetwork::is_busy,
                    "Whether `busy` is so high that the network may be faster than measured.")
       .def_prop_ro(
@@ -89,9 +83,14 @@ void bind_fabrics(nb::module_& module) {
           "The names of the hosts, with # for numbers: `node#`.")
       .def_prop_ro("decisions", &Fabric::decisions, "All decisions, the latest last.")
       .def_prop_ro("measured", &Fabric::measured)
-      .def("find", &find, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
-           nb::arg("in_place") = false,
-           "The decision for blocking calls of this many bytes on communicators of this shape.");
+      .def(
+          "find",
+          [](const Fabric& fabric, const std::string& collective, std::size_t bytes, const Topology& topology,
+             bool in_place) {
+            return find_decision(fabric, collective_named(collective), bytes, topology, in_place);
+          },
+          nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("in_place") = false,
+          "The decision for blocking calls of this many bytes on communicators of this shape.");
 }
 
 }  // namespace stretto

@@ -115,50 +115,6 @@ double formula_seconds(const ClosedForm& form, double bytes, int nodes, int ppn,
   return seconds(form.cost(call), bytes, machine);
 }
 
-/// Finds the fastest specs as a job does (interpose/dispatch/online.cpp): each must serve every call of the
-/// size class.
-std::vector<std::pair<std::string, double>> fastest(const std::string& name, std::size_t from,
-                                                    const Topology& topology, const Machine& machine,
-                                                    std::size_t most) {
-  if (!std::has_single_bit(from)) throw std::invalid_argument("begin must be a power of two");
-  const CallShape shape{.collective = collective_named(name),
-                        .bytes = from,
-                        .ranks = topology.ranks(),
-                        .nodes = topology.nodes,
-                        .min_ppn = topology.min_ppn,
-                        .max_ppn = topology.max_ppn};
-  const auto fits = [&](const Spec& spec) { return serves(spec, topology, 2 * from - 1); };
-  std::vector<std::pair<std::string, double>> specs;
-  for (const Modelled& one : find_fastest(shape, topology, machine, most, fits)) {
-    specs.emplace_back(to_string(one.spec), one.seconds);
-  }
-  return specs;
-}
-
-/// Finds the fastest spec as a job without MPI does (interpose/dispatch/modelled_calls.cpp).
-std::optional<std::tuple<std::string, double, std::size_t>> fastest_without_library(const std::string& name,
-                                                                                    std::size_t bytes,
-                                                                                    const Topology& topology,
-                                                                                    const Machine& machine) {
-  const Collective collective = collective_named(name);
-  std::size_t length = shortest_modelled;
-  while (length < longest_modelled && least_bytes_of(length * factor_of_lengths) <= bytes)
-    length *= factor_of_lengths;
-  const CallShape shape{.collective = collective,
-                        .bytes = length,
-                        .ranks = topology.ranks(),
-                        .nodes = topology.nodes,
-                        .min_ppn = topology.min_ppn,
-                        .max_ppn = topology.max_ppn,
-                        .form = Form::non_blocking};
-  const bool is_asked_for =
-      std::ranges::find(modelled_without_library, collective) != modelled_without_library.end();
-  if (!is_asked_for || topology.nodes < 2 || bytes == 0) return std::nullopt;
-  const auto found = find_fastest_without_library(shape, topology, machine);
-  if (!found) return std::nullopt;
-  return std::tuple(to_string(found->spec), found->seconds, length);
-}
-
 void bind_machine(nb::module_& module) {
   nb::class_<Protocol>(module, "Protocol",
                        "The cost of messages from `begin` bytes on: latency (seconds) + bytes / bandwidth.")
@@ -266,18 +222,6 @@ void bind_models(nb::module_& module) {
            nb::arg("machine"),
            "The time of the copies alone, for a call in device memory: of the direction that takes longer,\n"
            "on the root or on another rank.");
-  module.def("find_fastest", &fastest, nb::arg("collective"), nb::arg("begin"), nb::arg("topology"),
-             nb::arg("machine"), nb::arg("most") = 3,
-             "The specs that a job expects to be fastest for calls of `begin` bytes, a power of two, and up "
-             "to twice\n"
-             "as many, with the seconds of a call of `begin` bytes: the fastest first, then the same "
-             "algorithm in other\n"
-             "cuts, then other algorithms.");
-  module.def("find_fastest_without_library", &fastest_without_library, nb::arg("collective"),
-             nb::arg("nbytes"), nb::arg("topology"), nb::arg("machine"),
-             "The spec that a job without MPI takes by the model, the seconds of a call by it, and the bytes "
-             "of that\n"
-             "call; None: the rule decides.");
 }
 
 }  // namespace stretto

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "select/claims.hpp"
 #include "select/library_name.hpp"
 #include "select/rule.hpp"
 #include "select/rule_text.hpp"
@@ -46,14 +45,6 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
     }
   }
   return calls;
-}
-
-/// Returns the shape of a call. `shares_memory` is false as with STRETTO_SHM=0.
-CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& topology, bool shares_memory) {
-  const NamedCall named = call_named(call);
-  CallShape shape = shape_of(named.collective, bytes, topology, named.form);
-  shape.shares_memory = shares_memory;
-  return shape;
 }
 
 /// Returns the built-in rule with other figures. It keeps the last one, because a caller asks for many
@@ -122,30 +113,7 @@ void bind_tables(nb::module_& module) {
             return std::pair(!fit.is_refused, fit.remark);
           },
           nb::arg("library"),
-          "Whether it is used with an MPI library of this name (MPI_Get_library_version), and a remark.")
-      .def(
-          "native_floor",
-          [](const Table& table, const std::string& call) {
-            const NamedCall named = call_named(call);
-            return table.native_floor(named.collective, named.form);
-          },
-          nb::arg("call"), "The bytes below which every shape says `native`.");
-  module.def(
-      "native_floor",
-      [](const std::string& call, int sharing_ranks) {
-        const NamedCall named = call_named(call);
-        return native_floor(named.collective, named.form, sharing_ranks > 1 ? sharing_ranks : 0);
-      },
-      nb::arg("call"), nb::arg("sharing_ranks"),
-      "The bytes below which the built-in rule says `native` if at most so many ranks share a node.");
-  module.def(
-      "learning_floor",
-      [](const std::string& call, int sharing_ranks) {
-        const NamedCall named = call_named(call);
-        return learning_floor(named.collective, sharing_ranks > 1 ? sharing_ranks : 0);
-      },
-      nb::arg("call"), nb::arg("sharing_ranks"),
-      "The bytes below which blocking calls inside a node are not compared one by one but in races.");
+          "Whether it is used with an MPI library of this name (MPI_Get_library_version), and a remark.");
   module.def(
       "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"),
       "Reads a table from the text of its file.");
@@ -164,7 +132,11 @@ void bind_tables(nb::module_& module) {
       "choose",
       [](const std::string& call, std::size_t bytes, const Topology& topology, const RuleFigures& changed,
          bool shares_memory, bool has_library) {
-        const CallShape shape = shape_of(call, bytes, topology, shares_memory);
+        const NamedCall named = call_named(call);
+        CallShape shape = shape_of(named.collective, bytes, topology, named.form);
+        shape.shares_memory = shares_memory;
+        // Jobs without MPI have non-blocking calls only.
+        if (!has_library) shape.form = Form::non_blocking;
         return to_string(has_library ? choose(shape, rule_with(changed)) : choose_own(shape));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = RuleFigures{},
@@ -172,69 +144,6 @@ void bind_tables(nb::module_& module) {
       "The spec that the built-in rule chooses; figures in `rule` (rule_constants) replace the rule's own.\n"
       "\n"
       "`shares_memory` is false with STRETTO_SHM=0; `has_library` is false in jobs without MPI.");
-  module.def(
-      "choose_reproducible",
-      [](const std::string& call, std::size_t bytes, const Topology& topology) {
-        return to_string(choose_reproducible(shape_of(call, bytes, topology, true)));
-      },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"),
-      "The spec that the built-in rule chooses under STRETTO_REPRODUCIBLE. Only for reductions.");
-  nb::class_<Claim>(module, "Claim",
-                    "The claim of a source of choices on a call. The first one with a spec decides.")
-      .def_prop_ro("source", [](const Claim& claim) { return std::string(name_of(claim.source)); })
-      .def_prop_ro(
-          "spec",
-          [](const Claim& claim) {
-            return claim.spec ? std::optional(to_string(*claim.spec)) : std::nullopt;
-          },
-          "None: the source has no spec, or none that can carry the call out.")
-      .def_ro("refusal", &Claim::refusal,
-              "Why a spec of this source cannot carry the call out (`does not ...`); empty if it can.\n"
-              "\n"
-              "If it is the user's, `spec` is what is used instead.");
-  module.def(
-      "all_claims",
-      [](const std::string& call, std::size_t bytes, const Topology& topology,
-         const std::optional<std::string>& wanted, const Table* table,
-         const std::optional<std::string>& learnt, bool is_reproducible, bool shares_memory,
-         bool has_library) {
-        const CallShape shape = shape_of(call, bytes, topology, shares_memory);
-        const auto read = [&](const std::optional<std::string>& text) {
-          return text ? std::optional(parse_spec(shape.collective, *text)) : std::nullopt;
-        };
-        const auto address_of = [](const std::optional<Spec>& spec) { return spec ? &*spec : nullptr; };
-        const std::optional<Spec> of_user = read(wanted);
-        const std::optional<Spec> of_duel = read(learnt);
-        return all_claims({.call = shape,
-                           .topology = topology,
-                           .has_library = has_library,
-                           .must_avoid_library = !has_library,
-                           .is_reproducible = is_reproducible && is_reduction(shape.collective),
-                           .wanted = address_of(of_user),
-                           .table = table == nullptr ? nullptr
-                                                     : table->find_shape(topology.nodes, topology.min_ppn,
-                                                                         topology.max_ppn),
-                           .learnt = address_of(of_duel)});
-      },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("wanted").none() = nb::none(),
-      nb::arg("table").none() = nb::none(), nb::arg("learnt").none() = nb::none(),
-      nb::arg("is_reproducible") = false, nb::arg("shares_memory") = true, nb::arg("has_library") = true,
-      "What sources say of a call, as a job finds it, in the order in which they count.\n"
-      "\n"
-      "They are the spec that the user wants, a tuning table, the winner of an earlier duel, and the rule.\n"
-      "Raises ValueError if a spec cannot be read.");
-  module.def(
-      "find_rule_row",
-      [](const std::string& call, std::size_t bytes, const Topology& topology, bool is_reproducible,
-         bool shares_memory, bool has_library) {
-        const CallShape shape = shape_of(call, bytes, topology, shares_memory);
-        const RuleSection section = is_reproducible ? RuleSection::reproducible : usual_section(shape);
-        const RuleRow* row = has_library || is_reproducible ? find_row(section, shape) : find_own_row(shape);
-        return row == nullptr ? std::nullopt : std::optional(row->text);
-      },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("is_reproducible") = false,
-      nb::arg("shares_memory") = true, nb::arg("has_library") = true,
-      "The text of the row by which the built-in rule chooses; None: no row holds, which means `native`.");
   module.def(
       "rule_text", [] { return std::string(rule_text); }, "The text of the built-in rule.");
   module.def(

@@ -2,9 +2,12 @@
 #include "select/claims.hpp"
 
 #include <array>
+#include <bit>
 #include <string_view>
+#include <utility>
 
 #include "algorithms/registry.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
@@ -21,12 +24,18 @@ std::string why_not_native(const Spec& spec, const Question& asked) {
   if (!spec.is_pass_through() && (!is_cut_by_library(collective) || asked.has_unequal_blocks)) {
     return "is not possible: Stretto does not cut the MPI library's own " + std::string(name_of(collective));
   }
-  return asked.is_reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
+  return asked.is_reproducible() ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
 }
 
-Spec choose_by_rule(const Question& asked) {
-  if (asked.is_reproducible) return choose_reproducible(asked.call);
-  return asked.must_avoid_library ? choose_own(asked.call) : choose(asked.call);
+Claim of_rule(const Question& asked) {
+  const CallShape& call = asked.call;
+  const RuleRow* row = nullptr;
+  if (asked.is_reproducible()) {
+    row = find_row(RuleSection::reproducible, call);
+  } else {
+    row = asked.must_avoid_library ? find_own_row(call) : find_row(usual_section(call), call);
+  }
+  return {.source = Source::rule, .spec = row == nullptr ? Spec{} : row->spec_for(call), .row = row};
 }
 
 /// What the user names counts, whatever it is. If it cannot be, the MPI default is used where that can be.
@@ -37,7 +46,7 @@ Claim of_user(const Question& asked) {
   if (claim.refusal.empty()) {
     claim.spec = *asked.wanted;
   } else {
-    claim.spec = asked.is_reproducible || asked.must_avoid_library ? choose_by_rule(asked) : Spec{};
+    claim.spec = asked.is_reproducible() || asked.must_avoid_library ? of_rule(asked).spec : Spec{};
   }
   return claim;
 }
@@ -51,35 +60,38 @@ Claim proposed(Source source, const Spec& spec, const Question& asked) {
   return claim;
 }
 
-Claim of_rows(Source source, const Table::Shape* shape, const Question& asked) {
+Claim of_table(const Question& asked) {
+  const CallShape& call = asked.call;
   // The rows are for equal blocks.
-  const bool applies = shape != nullptr && !asked.call.has_dominant_node;
-  const Table::Row* row =
-      applies ? shape->find(asked.call.collective, asked.call.form, asked.call.bytes) : nullptr;
-  if (row == nullptr) return {.source = source};
-  Claim claim = proposed(source, row->spec, asked);
+  const bool applies = asked.table != nullptr && !call.has_dominant_node;
+  const Table::Row* row = applies ? asked.table->find(call.collective, call.form, call.bytes) : nullptr;
+  if (row == nullptr) return {.source = Source::table};
+  Claim claim = proposed(Source::table, row->spec, asked);
   if (claim.spec) claim.algorithm_of_library = row->library;
   return claim;
 }
 
-Claim of_table(const Question& asked) {
-  return of_rows(Source::table, asked.table, asked);
+Claim of_finding(Source source, const Finding* finding, const Question& asked) {
+  if (finding == nullptr || !why_unused(source, asked).empty()) return {.source = source};
+  Question longest = asked;
+  longest.call.bytes = longest_of_kind(asked.call.bytes);
+  Claim claim = proposed(source, finding->spec, longest);
+  claim.seconds = finding->seconds;
+  claim.bytes = finding->bytes;
+  return claim;
 }
 
-Claim of_learnt(const Question& asked) {
-  return asked.learnt == nullptr ? Claim{.source = Source::learnt}
-                                 : proposed(Source::learnt, *asked.learnt, asked);
+/// Calls take(claim) with one claim after the other, until it returns true.
+template <typename Take>
+void for_each_claim(const Question& asked, const Take& take) {
+  if (take(of_user(asked)) || take(of_table(asked))) return;
+  if (take(of_finding(Source::learnt, asked.learnt, asked))) return;
+  if (asked.modelled.empty() && take(of_finding(Source::model, nullptr, asked))) return;
+  for (const Finding& finding : asked.modelled) {
+    if (take(of_finding(Source::model, &finding, asked))) return;
+  }
+  take(of_rule(asked));
 }
-
-Claim of_model(const Question& asked) {
-  return of_rows(Source::model, asked.modelled, asked);
-}
-
-Claim of_rule(const Question& asked) {
-  return {.source = Source::rule, .spec = choose_by_rule(asked)};
-}
-
-constexpr std::array sources{of_user, of_table, of_learnt, of_model, of_rule};
 
 }  // namespace
 
@@ -96,7 +108,7 @@ std::string why_unsupported(const Spec& spec, const Question& asked) {
     return "does not keep rank order on " + std::to_string(topology.ranks()) +
            " ranks, which a non-commutative operation requires";
   }
-  if (asked.is_reproducible && !has_fixed_tree(spec.recipe, topology, asked.root)) {
+  if (asked.is_reproducible() && !has_fixed_tree(spec.recipe, topology, asked.root)) {
     return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires";
   }
   const Algorithm& algorithm = *spec.recipe.algorithm;
@@ -108,19 +120,62 @@ std::string why_unsupported(const Spec& spec, const Question& asked) {
   return {};
 }
 
-Claim decide(const Question& asked) {
-  for (const auto source : sources) {
-    Claim claim = source(asked);
-    if (claim.spec) return claim;
+std::string_view why_nothing_is_learnt(const LearningSettings& settings) {
+  if (settings.reproducible) return "STRETTO_REPRODUCIBLE=1";
+  return settings.check ? "STRETTO_CHECK=1" : "";
+}
+
+std::string why_unused(Source source, const Question& asked) {
+  const LearningSettings& settings = asked.learning;
+  const std::string_view setting = why_nothing_is_learnt(settings);
+  if (!setting.empty()) return std::string(setting);
+  if (settings.online == Online::off) return "STRETTO_ONLINE=0";
+  if (asked.call.has_dominant_node) return "one node has most of the bytes";
+  if (!asked.has_library) {
+    if (source == Source::learnt) return "without MPI there is no MPI default to compare calls with";
+    return asked.topology.nodes < 2 ? "there is one node" : "";
   }
-  return {};
+  // With a library, the model only proposes specs, and calls show which is faster.
+  if (source == Source::model && settings.online == Online::freeze) return "STRETTO_ONLINE=freeze";
+  if (asked.call.bytes >= asked.least_learnt) return {};
+  return "calls below " + size_text(asked.least_learnt) +
+         (of_rule(asked).spec->is_native() ? " go to the MPI library at once"
+                                           : " have a race with the MPI library instead");
+}
+
+std::size_t shortest_of_kind(std::size_t bytes) {
+  return std::bit_floor(bytes);
+}
+
+std::size_t longest_of_kind(std::size_t bytes) {
+  return bytes == 0 ? 0 : 2 * std::bit_floor(bytes) - 1;
+}
+
+Claim decide(const Question& asked) {
+  Claim found;
+  for_each_claim(asked, [&](Claim claim) {
+    found = std::move(claim);
+    return found.spec.has_value();
+  });
+  return found;
 }
 
 std::vector<Claim> all_claims(const Question& asked) {
   std::vector<Claim> claims;
-  claims.reserve(sources.size());
-  for (const auto source : sources) claims.push_back(source(asked));
+  for_each_claim(asked, [&](Claim claim) {
+    const bool is_finding = claim.source == Source::learnt || claim.source == Source::model;
+    if (is_finding) claim.unused = why_unused(claim.source, asked);
+    claims.push_back(std::move(claim));
+    return false;
+  });
   return claims;
+}
+
+bool is_compared(const Claim& claim, const Question& asked) {
+  // A duel of an earlier job is believed if it says how long a call takes.
+  const bool is_known = claim.source == Source::learnt && claim.seconds > 0;
+  return asked.has_library && claim.source > Source::forced && !is_known && !claim.spec->is_native() &&
+         why_unused(Source::model, asked).empty();
 }
 
 }  // namespace stretto

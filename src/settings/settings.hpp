@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "select/claims.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -23,15 +24,6 @@ enum class Summary {
   all,
   /// Only calls that are not handed to the MPI library at once, so that shorter ones keep their short path.
   large,
-};
-
-/// How a job uses the times of its own calls (STRETTO_ONLINE).
-enum class Online {
-  /// Choices must show that they are faster than the MPI default.
-  guard,
-  /// The decisions of earlier jobs are used, and nothing is measured.
-  freeze,
-  off,
 };
 
 /// The settings in the environment. Those of rank 0 count: rank 0 reads them and sends settings_text() to the
@@ -91,6 +83,11 @@ struct Settings {
     return forced.at(static_cast<std::size_t>(collective));
   }
 };
+
+/// Returns the settings by which findings about the network count.
+inline LearningSettings learning_settings(const Settings& settings) {
+  return {.online = settings.online, .reproducible = settings.reproducible, .check = settings.check};
+}
 
 /// Returns the STRETTO_ variables of an environment (null-terminated, NAME=value, like `environ`) as lines
 /// NAME=value, in alphabetical order. The path of a topology file is replaced by the content of the file.

@@ -316,7 +316,7 @@ double regret(const Machine& machine, const Topology& topology, Collective colle
   const CallShape shape = shape_of(collective, bytes, topology);
   const auto any = [](const Spec& /*spec*/) { return true; };
   double chosen = 1e9;
-  for (const Modelled& one : find_fastest(shape, topology, fit(machine, topology), 3, any)) {
+  for (const Finding& one : find_fastest(shape, topology, fit(machine, topology), 3, any)) {
     chosen = std::min(chosen, seconds(one.spec));
   }
   double best = chosen;
@@ -429,7 +429,7 @@ TEST(Modelled, HoldsItselfToWhatFits) {
   const auto only_ring = [](const Spec& spec) { return spec.recipe.algorithm->name == "ring"; };
   const auto found = find_fastest(shape, topology, machines()[1], 4, only_ring);
   ASSERT_GE(found.size(), 1);
-  for (const Modelled& one : found) EXPECT_EQ(one.spec.recipe.algorithm->name, "ring");
+  for (const Finding& one : found) EXPECT_EQ(one.spec.recipe.algorithm->name, "ring");
   EXPECT_GT(found[0].seconds, 0);
 }
 
@@ -451,7 +451,7 @@ TEST(Modelled, NoSpecUndercutsWhatTheLinksMustCarry) {
         for (const std::size_t bytes : {64 * kibibyte, 16 * mebibyte}) {
           const CallShape shape = shape_of(collective, bytes, topology);
           const double least = least_seconds(shape, machine);
-          const std::vector<Modelled> found = find_fastest(shape, topology, machine, 1, any);
+          const std::vector<Finding> found = find_fastest(shape, topology, machine, 1, any);
           if (found.empty()) continue;
           EXPECT_LE(least, found[0].seconds * 1.001)
               << name_of(collective) << " of " << bytes << " bytes, " << topology.ranks() << " ranks";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string>
@@ -33,28 +34,34 @@ TEST(Claims, TheFirstOneWithASpecDecides) {
   for (int i = 0; i < 5000; ++i) {
     const Topology topology = ragged_nodes(random, 1 + static_cast<int>(random() % 6), 1, 4);
     const Spec& wanted = specs[random() % specs.size()];
-    const Spec& learnt = specs[random() % specs.size()];
+    const Finding learnt{.spec = specs[random() % specs.size()], .seconds = chance() ? 0.1 : 0};
     const Table::Shape table = with_row(specs[random() % specs.size()]);
-    const Table::Shape modelled = with_row(specs[random() % specs.size()]);
+    std::vector<Finding> modelled;
+    while (chance()) modelled.push_back({.spec = specs[random() % specs.size()], .seconds = 0.1});
     const bool has_library = chance();
     Question asked{.call = shape_of(Collective::allreduce, std::size_t{1} << random() % 30, topology),
                    .topology = topology,
                    .has_library = has_library,
                    .must_avoid_library = !has_library || random() % 4 == 0,
-                   .is_reproducible = random() % 4 == 0,
+                   .learning = {.online = Online(random() % 3),
+                                .reproducible = random() % 4 == 0,
+                                .check = random() % 8 == 0},
+                   .least_learnt = std::size_t{1} << random() % 20,
                    .wanted = chance() ? &wanted : nullptr,
                    .table = chance() ? &table : nullptr,
                    .learnt = chance() ? &learnt : nullptr,
-                   .modelled = chance() ? &modelled : nullptr};
+                   .modelled = modelled};
     asked.call.commutative = random() % 4 != 0;
     const Claim claim = decide(asked);
     ASSERT_TRUE(claim.spec.has_value());
-    for (const Claim& other : all_claims(asked)) {
-      if (!other.spec) continue;
-      EXPECT_EQ(other.source, claim.source);
-      EXPECT_EQ(*other.spec, *claim.spec);
-      break;
-    }
+    const std::vector<Claim> all = all_claims(asked);
+    EXPECT_TRUE(std::ranges::is_sorted(all, {}, &Claim::source));
+    EXPECT_EQ(all.size(), 4 + std::max<std::size_t>(modelled.size(), 1));
+    const auto first = std::ranges::find_if(all, [](const Claim& one) { return one.spec.has_value(); });
+    ASSERT_NE(first, all.end());
+    EXPECT_EQ(first->source, claim.source);
+    EXPECT_EQ(*first->spec, *claim.spec);
+    for (const Claim& other : all) EXPECT_FALSE(!other.unused.empty() && other.spec) << other.unused;
     EXPECT_EQ(claim.source == Source::forced, asked.wanted != nullptr);
     EXPECT_EQ(why_unsupported(*claim.spec, asked), "") << to_string(*claim.spec);
     const bool is_wanted = asked.wanted != nullptr && *claim.spec == *asked.wanted;
@@ -78,6 +85,49 @@ TEST(Claims, SayWhyASpecIsRefused) {
   EXPECT_FALSE(decide(asked).spec->is_native());
   EXPECT_EQ(decide(asked).refusal, "is not possible: the job has no MPI library");
   EXPECT_EQ(decide(asked).source, Source::forced);
+}
+
+/// What a job finds out counts only where the settings, the network and the call's length let it.
+TEST(Claims, SayWhyFindingsDoNotCount) {
+  const Topology topology = Topology::flat(3);
+  const Finding ring{.spec = parse_spec(Collective::allreduce, "ring"), .seconds = 0.1};
+  Question asked{.call = shape_of(Collective::allreduce, 1 << 20, topology), .topology = topology};
+  asked.learnt = &ring;
+  asked.modelled = {&ring, 1};
+  EXPECT_EQ(decide(asked).source, Source::learnt);
+  EXPECT_FALSE(is_compared(decide(asked), asked));
+  asked.learning.online = Online::freeze;
+  EXPECT_EQ(why_unused(Source::learnt, asked), "");
+  EXPECT_EQ(why_unused(Source::model, asked), "STRETTO_ONLINE=freeze");
+  asked.learnt = nullptr;
+  EXPECT_EQ(decide(asked).source, Source::rule);
+  asked.learning.online = Online::guard;
+  EXPECT_EQ(decide(asked).source, Source::model);
+  EXPECT_TRUE(is_compared(decide(asked), asked));
+  asked.least_learnt = 2 << 20;
+  EXPECT_EQ(decide(asked).source, Source::rule);
+  EXPECT_EQ(why_unused(Source::model, asked), "calls below 2MiB have a race with the MPI library instead");
+  asked.learning.reproducible = true;
+  EXPECT_EQ(why_unused(Source::learnt, asked), "STRETTO_REPRODUCIBLE=1");
+  asked.learning = {};
+  asked.has_library = false;
+  asked.must_avoid_library = true;
+  EXPECT_EQ(decide(asked).source, Source::model);
+  EXPECT_FALSE(is_compared(decide(asked), asked));
+}
+
+/// A finding is for a kind of calls, and must serve the longest one.
+TEST(Claims, AFindingServesAllCallsOfItsKind) {
+  const Topology topology = Topology::flat(3);
+  const Finding whole{.spec = parse_spec(Collective::alltoall, "bruck")};
+  const std::size_t most = Pipelining::most_segment_bytes;
+  Question asked{.call = shape_of(Collective::alltoall, most, topology), .topology = topology};
+  ASSERT_TRUE(whole.spec.recipe.algorithm->stays_whole());
+  EXPECT_EQ(why_unsupported(whole.spec, asked), "");
+  asked.learnt = &whole;
+  EXPECT_EQ(decide(asked).source, Source::rule);
+  asked.call.bytes = most / 2;
+  EXPECT_EQ(decide(asked).source, Source::learnt);
 }
 
 }  // namespace

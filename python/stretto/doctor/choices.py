@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.doctor.checks import Finding, Verdict
-from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
-from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import FAMILIES
 from stretto.support.errors import StrettoError
 
@@ -17,25 +15,37 @@ if TYPE_CHECKING:
     from stretto.model.fabric_file import FabricFile
 
 
+_MEANINGS = {
+    "": (
+        "decisions of earlier jobs on the network; otherwise the best spec by its model, if the first calls "
+        "show that it is faster than the MPI default"
+    ),
+    "freeze": "decisions of earlier jobs on the network; the job measures nothing",
+    "0": "the job ignores the findings of earlier jobs, and measures nothing",
+}
+"""What jobs do, by the value of STRETTO_ONLINE."""
+
+
 def list_choices(environment: Mapping[str, str]) -> Iterator[Finding]:
     """What decides about a call, in the order in which it counts."""
-    if environment.get("STRETTO_DISABLE") == "1":
+    try:
+        from stretto import _core  # noqa: PLC0415  its absence is another finding
+    except ImportError:
+        return
+    settings = _core.JobSettings(dict(environment))
+    if settings.is_disabled:
         yield Finding(Verdict.GOOD, "disabled", "the MPI library handles all calls (STRETTO_DISABLE=1)")
         return
-    names = dict.fromkeys(one.algorithms for one in COLLECTIVES.values())
-    forced = {name: forced_spec(name, environment) for name in names}
-    texts = [f"{name} by {spec} ({variable_of(name)})" for name, spec in forced.items() if spec]
-    yield _choice("forced", ", ".join(texts), "no variable forces a spec")
+    forced = ", ".join(f"{variable}={spec}" for variable, spec in settings.forced.items())
+    yield _choice("forced", forced, "no variable forces a spec")
     yield _choice("table", ", ".join(_tables(environment)), "there is none")
-    reason = why_nothing_is_learnt(environment)
-    setting = online(environment)
+    reason, online = settings.why_nothing_is_learnt, settings.online
     if reason:
         yield _choice("learnt, modelled", "", f"not used: {reason}")
     else:
-        in_force = f"{setting.setting}: {setting.meaning}"
-        yield Finding(
-            Verdict.GOOD if setting.uses_decisions else Verdict.ABSENT, "learnt, modelled", in_force
-        )
+        setting = f"STRETTO_ONLINE={online}" if online else "STRETTO_ONLINE is not set"
+        verdict = Verdict.ABSENT if online == "0" else Verdict.GOOD
+        yield Finding(verdict, "learnt, modelled", f"{setting}: {_MEANINGS[online]}")
     yield _choice("rule", "the built-in rule, where nothing above decides", "")
 
 
@@ -44,13 +54,11 @@ def _choice(source: str, in_force: str, otherwise: str) -> Finding:
 
 
 def _tables(environment: Mapping[str, str]) -> list[str]:
+    from stretto import _core  # noqa: PLC0415  its absence is another finding
+
     setting = environment.get("STRETTO_TABLE", "")
     if setting:
         return [] if setting == "none" else [setting]
-    try:
-        from stretto import _core  # noqa: PLC0415  its absence is another finding
-    except ImportError:
-        return []
     paths = [_core.default_table_path(family) for family in FAMILIES]
     return [path for path in paths if path and Path(path).exists()]
 

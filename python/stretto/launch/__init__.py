@@ -2,7 +2,6 @@
 """Starts programs with Stretto under them: MPI libraries and their settings, launchers, jobs."""
 
 __all__ = [
-    "choices",
     "command_lines",
     "environment",
     "jobs",

@@ -5,25 +5,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from stretto import _core
-from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
 from stretto.model.fabric_file import FabricFile
 from stretto.model.walker import Call
-from stretto.predict.rule import find_row
-from stretto.spec.native import NATIVE
+from stretto.predict.rule import row_text
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_bytes, format_count, format_nodes, format_seconds
 
 Source = Literal["forced", "table", "learnt", "modelled", "rule"]
-
-_LEAST_LEARNED = 1024
-"""The least bytes of a call between nodes that is learnt, as in src/interpose/session/floors.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +57,6 @@ class JobTable:
 NO_TABLE = JobTable("")
 
 
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """The tuning table's entry for a call."""
-
-    table: JobTable
-    spec: str | None
-    """None if the table does not cover the call."""
-    reason: str
-
-
 def read_job_table(table: Path | None, family: str) -> JobTable:
     """Read `table`, or the table that jobs of an MPI family find."""
     file = _core.read_table_file(str(table) if table else os.environ.get("STRETTO_TABLE", ""), family)
@@ -86,27 +71,6 @@ def read_job_table(table: Path | None, family: str) -> JobTable:
     notes = json.loads(file.text).get("notes")
     tunings = notes.get("tuning") if isinstance(notes, dict) else None
     return JobTable(file.path, content, tunings if isinstance(tunings, list) else ())
-
-
-def look_up(call: Call, table: JobTable) -> Tuned:
-    """Look a call up in a table."""
-    path, content = table.path, table.content
-    if content is None:
-        return Tuned(table, None, "no table")
-    topology = parse_topology(call.topology)
-    shape = content.find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
-    row = shape.find(call.collective, call.bytes) if shape else None
-    if not shape or not row:
-        return Tuned(table, None, f"{path} does not cover this call")
-    how = "predicted" if shape.modelled else _how_measured(table.tunings, shape, call.collective)
-    gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
-    exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
-    nearest = "" if exact else ", the nearest to this one"
-    reason = (
-        f"{path}: {format_nodes(shape.nodes)} with {format_count(shape.ppn, 'rank')}{nearest}, "
-        f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}"
-    )
-    return Tuned(table, row.spec, reason)
 
 
 def _until(last: int | None) -> str:
@@ -125,194 +89,152 @@ def _how_measured(tunings: Sequence[Any], shape: _core.TableShape, call: str) ->
     return "measured"
 
 
-def find_claims(call: Call, known: FabricFile, tuned: Tuned, environment: Mapping[str, str]) -> list[Claim]:
-    """All claims on the call, in the order in which they count, with what is known about a fabric."""
-    asked = _Asked(call, known, tuned, environment)
-    claims = [asked.forced(), asked.tuned(), asked.learnt(), *asked.modelled(), asked.rule()]
-    deciding = next(number for number, one in enumerate(claims) if one.spec is not None)
-    found = claims[deciding]
-    is_compared = found.source in ("table", "modelled", "rule") and found.spec != NATIVE
-    is_compared = is_compared and known.has_library and not asked.why_not_measured()
-    claims[deciding] = replace(found, decides=True, is_compared=is_compared)
-    return claims
+def find_claims(
+    call: Call,
+    table: JobTable,
+    environment: Mapping[str, str],
+    known: FabricFile | None = None,
+    *,
+    has_library: bool = True,
+) -> list[Claim]:
+    """All claims on a blocking call, out of place, in a job with this environment, in the order they count.
 
-
-def find_modelled(call: Call, machine: _core.Machine, *, has_library: bool) -> list[tuple[str, float, int]]:
-    """The specs that a job on such a network considers, each with the seconds and the bytes of a call.
-
-    With an MPI library, these are the specs of the size class, to be compared with `native`. Without one, it
-    is the best spec.
+    `known` is what jobs have found out about their network; without it, findings claim nothing.
     """
-    topology = parse_topology(call.topology)
-    if not has_library:
-        found = _core.find_fastest_without_library(call.collective, call.bytes, topology, machine)
-        return [found] if found else []
-    begin = _begin_of_class(call.bytes)
-    fastest = _core.find_fastest(call.collective, begin, topology, machine)
-    return [(spec, seconds, begin) for spec, seconds in fastest]
-
-
-def _begin_of_class(size: int) -> int:
-    """The least bytes of the size class."""
-    return 1 << max(0, size.bit_length() - 1)
-
-
-class _Asked:
-    """A call on a fabric, in a job with this environment."""
-
-    def __init__(self, call: Call, known: FabricFile, tuned: Tuned, environment: Mapping[str, str]) -> None:
-        self._call = call
-        self._fabric = known.fabric
-        self._has_library = known.has_library
-        self._tuned = tuned
-        self._environment = environment
-        self._topology = parse_topology(call.topology)
-        self._online = online(environment)
-        # A table of another MPI library is refused.
-        self._table, self._remark = tuned.table.content, ""
-        if self._table is not None:
-            is_used, self._remark = self._table.fit(self._fabric.mpi)
-            self._table = self._table if is_used else None
-        self._is_reproducible = environment.get("STRETTO_REPRODUCIBLE") == "1" and _core.is_reduction(
-            call.collective
+    content, remark = table.content, ""
+    if content is not None and known is not None:
+        is_used, remark = content.fit(known.fabric.mpi)
+        content = content if is_used else None
+    try:
+        claims = _core.all_claims(
+            call.collective,
+            call.bytes,
+            parse_topology(call.topology),
+            dict(environment),
+            content,
+            known.fabric if known else None,
+            has_library,
         )
-        self._shares_memory = environment.get("STRETTO_SHM") != "0"
-        self._decision = self._fabric.find(call.collective, call.bytes, self._topology)
-        self._is_disabled = environment.get("STRETTO_DISABLE") == "1"
-        self._wanted = "" if self._is_disabled else forced_spec(call.collective, environment)
-        self._claims = self._find_claims()
+    except ValueError as error:
+        variable = _core.variable_of(call.collective)
+        raise StrettoError(f"{variable}={environment.get(variable)}: {error}") from None
+    texts = _Texts(call, known, has_library=has_library)
+    return [texts.describe(claim, table, remark, environment) for claim in claims]
 
-    def _find_claims(self) -> dict[str, _core.Claim]:
-        """What a job finds, by sources."""
-        try:
-            claims = _core.all_claims(
-                self._call.collective,
-                self._call.bytes,
-                self._topology,
-                wanted=self._wanted or None,
-                table=self._table,
-                learnt=self._decision.spec if self._decision else None,
-                is_reproducible=self._is_reproducible,
-                shares_memory=self._shares_memory,
-                has_library=self._has_library,
-            )
-        except ValueError as error:
-            variable = variable_of(self._call.collective)
-            raise StrettoError(f"{variable}={self._wanted}: {error}") from None
-        return {claim.source: claim for claim in claims}
 
-    @property
-    def _begin(self) -> int:
-        return _begin_of_class(self._call.bytes)
+class _Texts:
+    """Puts the claims on a call into words."""
+
+    def __init__(self, call: Call, known: FabricFile | None, *, has_library: bool) -> None:
+        self._call = call
+        self._known = known
+        self._has_library = has_library
+        self._topology = parse_topology(call.topology)
+
+    def describe(
+        self, claim: _core.Claim, table: JobTable, remark: str, environment: Mapping[str, str]
+    ) -> Claim:
+        """The claim with its reason. `remark` is on a table that belongs to another MPI library."""
+        match claim.source:
+            case "forced":
+                return self._forced(claim, environment)
+            case "table":
+                return self._table(claim, table, remark)
+            case "learnt":
+                return self._learnt(claim)
+            case "modelled":
+                return self._modelled(claim)
+            case _:
+                return replace(_made(claim, "the built-in rule"), row=row_text(claim.row))
 
     @property
     def _class_text(self) -> str:
-        return f"from {format_bytes(self._begin)}, below {format_bytes(2 * self._begin)}"
+        begin = 1 << max(0, self._call.bytes.bit_length() - 1)
+        return f"from {format_bytes(begin)}, below {format_bytes(2 * begin)}"
 
-    def forced(self) -> Claim:
-        variable, claim = variable_of(self._call.collective), self._claims["forced"]
-        if self._is_disabled:
-            return Claim("forced", NATIVE, "STRETTO_DISABLE=1")
-        if claim.refusal:
-            fails = (
-                "; the call fails (STRETTO_STRICT)" if self._environment.get("STRETTO_STRICT") == "1" else ""
+    def _forced(self, claim: _core.Claim, environment: Mapping[str, str]) -> Claim:
+        variable, settings = _core.variable_of(self._call.collective), _core.JobSettings(dict(environment))
+        if settings.is_disabled:
+            reason = "STRETTO_DISABLE=1"
+        elif claim.refusal:
+            fails = "; the call fails (STRETTO_STRICT)" if settings.is_strict else ""
+            reason = f"{variable}={environment[variable]}, which {claim.refusal}{fails}"
+        else:
+            reason = variable if claim.spec else f"{variable} forces none"
+        return _made(claim, reason)
+
+    def _table(self, claim: _core.Claim, table: JobTable, remark: str) -> Claim:
+        if table.content is None:
+            reason = "no table"
+        elif remark and claim.spec is None:
+            reason = f"{table.path} {remark}"
+        else:
+            reason = self._describe_row(table.content, table) + (
+                f": it {claim.refusal}" * bool(claim.refusal)
             )
-            return Claim("forced", claim.spec, f"{variable}={self._wanted}, which {claim.refusal}{fails}")
-        return Claim("forced", claim.spec, variable if claim.spec else f"{variable} forces none")
+        return _made(claim, reason)
 
-    def tuned(self) -> Claim:
-        tuned, claim = self._tuned, self._claims["table"]
-        if tuned.table.content is not None and self._table is None:
-            return Claim("table", None, f"{tuned.table.path} {self._remark}")
-        if claim.refusal:
-            return Claim("table", None, f"{tuned.table.path}: {tuned.spec} {claim.refusal}")
-        return Claim("table", claim.spec, tuned.reason)
+    def _describe_row(self, content: _core.Table, table: JobTable) -> str:
+        topology, call = self._topology, self._call
+        shape = content.find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
+        # Jobs without MPI have non-blocking calls only.
+        name = call.collective if self._has_library else f"i{call.collective}"
+        row = shape.find(name, call.bytes) if shape else None
+        if not shape or not row:
+            return f"{table.path} does not cover this call"
+        how = "predicted" if shape.modelled else _how_measured(table.tunings, shape, call.collective)
+        gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
+        exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
+        nearest = "" if exact else ", the nearest to this one"
+        return (
+            f"{table.path}: {format_nodes(shape.nodes)} with {format_count(shape.ppn, 'rank')}{nearest}, "
+            f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}"
+        )
 
-    def learnt(self) -> Claim:
-        if not self._has_library:
-            return Claim("learnt", None, "without MPI there is no MPI default to compare calls with")
-        why_not = self._why_not_at_all() or ("" if self._online.uses_decisions else self._online.setting)
-        if why_not:
-            return Claim("learnt", None, f"not used: {why_not}")
-        decision, topology = self._decision, self._topology
-        if decision is None or self._claims["learnt"].spec is None:
-            other = self._fabric.find(self._call.collective, self._call.bytes, topology, in_place=True)
+    def _learnt(self, claim: _core.Claim) -> Claim:
+        if claim.unused or self._known is None:
+            return _made(claim, f"not used: {claim.unused}" if claim.unused else "no network is known")
+        topology, fabric = self._topology, self._known.fabric
+        decision = fabric.find(self._call.collective, self._call.bytes, topology)
+        if decision is None:
+            other = fabric.find(self._call.collective, self._call.bytes, topology, in_place=True)
             more = f"; with MPI_IN_PLACE: {other.spec}" if other else ""
             ranks = format_count(topology.max_ppn, "rank")
             where = f"{format_nodes(topology.nodes)} with {ranks}, {self._class_text}"
-            return Claim("learnt", None, f"no duel was decided for {where}{more}")
+            return _made(claim, f"no duel was decided for {where}{more}")
+        if claim.spec is None:
+            return _made(claim, f"a duel has found {decision.spec}, which {claim.refusal}")
         when = f" of {decision.when}" if decision.when else ""
         gain = f", {decision.gain:.2f} times as fast as the MPI default" if decision.gain else ""
         busy = " on a busy machine" if decision.is_busy else ""
-        took = (
-            f", {format_seconds(decision.seconds)} for {format_bytes(decision.bytes)}"
-            if decision.seconds
-            else ""
-        )
-        return Claim(
-            "learnt",
-            decision.spec,
-            f"a duel{when}{busy}, {self._class_text}{gain}{took}",
-            seconds=decision.seconds,
-            gain=decision.gain,
-            when=decision.when or None,
-            is_busy=decision.is_busy,
-        )
+        took = f", {_took(claim)}" if claim.seconds else ""
+        made = _made(claim, f"a duel{when}{busy}, {self._class_text}{gain}{took}")
+        return replace(made, gain=decision.gain, when=decision.when or None, is_busy=decision.is_busy)
 
-    def modelled(self) -> Iterator[Claim]:
-        measured = self._fabric.measured
-        why_not = self.why_not_measured()
-        if why_not:
-            yield Claim("modelled", None, f"not used: {why_not}")
-        elif measured is None or (self._topology.nodes > 1 and measured.nodes < 2):
-            where = " between nodes" if measured else ""
-            yield Claim("modelled", None, f"no job has measured this network{where}; larger calls do")
-        else:
-            fastest = find_modelled(self._call, measured.machine, has_library=self._has_library)
-            busy = ", measured on a busy machine" if measured.is_busy else ""
-            if not fastest:
-                yield Claim("modelled", None, "not used: without MPI, only for calls that are frequent")
-            for spec, seconds, size in fastest:
-                predicted = f"{format_seconds(seconds)} for {format_bytes(size)}"
-                reason = f"the network's model{busy}: {predicted}"
-                yield Claim(
-                    "modelled", spec, reason,
-                    seconds=seconds, when=measured.when or None, is_busy=measured.is_busy,
-                )  # fmt: skip
+    def _modelled(self, claim: _core.Claim) -> Claim:
+        measured = self._known.fabric.measured if self._known else None
+        if claim.unused:
+            return _made(claim, f"not used: {claim.unused}")
+        if measured is None or not measured.covers(self._topology.nodes, self._topology.max_ppn):
+            where = " between nodes" if measured and self._topology.nodes > 1 else ""
+            return _made(claim, f"no job has measured this network{where}; larger calls do")
+        if claim.spec is None:
+            return _made(claim, claim.refusal or "not used: without MPI, only for calls that are frequent")
+        busy = ", measured on a busy machine" if measured.is_busy else ""
+        made = _made(claim, f"the network's model{busy}: {_took(claim)}")
+        return replace(made, when=measured.when or None, is_busy=measured.is_busy)
 
-    def rule(self) -> Claim:
-        row = find_row(
-            self._call,
-            self._topology,
-            shares_memory=self._shares_memory,
-            has_library=self._has_library,
-            is_reproducible=self._is_reproducible,
-        )
-        return Claim("rule", self._claims["rule"].spec, "the built-in rule", row=row)
 
-    def why_not_measured(self) -> str:
-        """Why such calls are neither measured nor compared; empty if they are."""
-        return self._why_not_at_all() or ("" if self._online.measures else self._online.setting)
+def _took(claim: _core.Claim) -> str:
+    return f"{format_seconds(claim.seconds or 0)} for {format_bytes(claim.bytes)}"
 
-    def _why_not_at_all(self) -> str:
-        """Why findings about the network do not count for this call; empty if they do."""
-        variable = why_nothing_is_learnt(self._environment)
-        if not self._has_library:
-            # This is how model_calls() in dispatch/modelled_calls.cpp decides.
-            return variable or ("" if self._topology.nodes > 1 else "there is one node")
-        least = self._least_learned()
-        if variable or self._call.bytes >= least:
-            return variable
-        if self._claims["rule"].spec != NATIVE:
-            return f"calls below {format_bytes(least)} have a race with the MPI library instead"
-        return f"calls below {format_bytes(least)} go to the MPI library at once"
 
-    def _least_learned(self) -> int:
-        """The least bytes of a call that is learnt, as in src/interpose/session/floors.cpp."""
-        name = self._call.collective
-        floors = [_core.learning_floor(name, self._topology.max_ppn)]
-        if self._table is not None:
-            floors.append(self._table.native_floor(name))
-        if self._topology.nodes > 1:
-            floors.append(_LEAST_LEARNED)
-        return max(min(floors), 1)
+def _made(claim: _core.Claim, reason: str) -> Claim:
+    return Claim(
+        cast("Source", claim.source),
+        claim.spec,
+        reason,
+        claim.decides,
+        claim.is_compared,
+        seconds=claim.seconds,
+    )

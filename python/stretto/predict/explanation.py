@@ -12,9 +12,8 @@ from typing import Any
 from stretto import _core
 from stretto.model.fabric_file import LATEST, FabricFile, fabric_paths
 from stretto.model.walker import Call, Model, candidates, link_seconds, machine_names
-from stretto.predict.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up, read_job_table
+from stretto.predict.choices import Claim, Source, find_claims, read_job_table
 from stretto.predict.measured import Measured
-from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE, SOCKETS, library_name
 from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.errors import StrettoError
@@ -60,7 +59,7 @@ class Explanation:
     shares_memory: bool = True
     """Whether messages inside a node go through shared memory, unless that fails there."""
     claims: list[Claim] = field(default_factory=list)
-    """The claims on the call, in the order in which they count; empty without a fabric."""
+    """The claims on the call, in the order in which they count."""
     has_library: bool = True
     """Whether the job has an MPI library."""
 
@@ -102,9 +101,10 @@ class Explanation:
     @property
     def modelled(self) -> list[str]:
         """The specs that a job tries once it has measured such a network; without MPI, it uses the first."""
-        if self.call.bytes == 0:
-            return []
-        found = find_modelled(self.call, self.model.machine, has_library=self.has_library)
+        call, topology = self.call, parse_topology(self.call.topology)
+        found = _core.find_modelled(
+            call.collective, call.bytes, topology, self.model.machine, self.has_library
+        )
         return [spec for spec, *_ in found]
 
     @property
@@ -163,10 +163,9 @@ def explain_call(
     shares_memory = _shares_memory()
     if not shares_memory:
         model = Model(model.machine.without_shared_memory())
-    tuned = look_up(call, read_job_table(table, family))
-    claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
     has_library = family != SOCKETS
-    in_force = find_in_force(call, tuned, claims, has_library=has_library)
+    claims = find_claims(call, read_job_table(table, family), os.environ, fabric, has_library=has_library)
+    in_force = find_in_force(claims)
     specs = [in_force.spec, *(one.spec for one in claims if one.spec is not None)]
     ranked = _rank(call, model, specs, measured)
     if not has_library:
@@ -188,6 +187,7 @@ def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
         "between_nodes": explanation.between,
         "candidates": [asdict(one) for one in explanation.candidates],
         "verdict": explanation.verdict,
+        "choices": [asdict(one) for one in explanation.claims],
         **_fabric_json(explanation),
     }
     return document_text(FORMAT, command, call.topology, content)
@@ -210,7 +210,7 @@ def _fabric_json(explanation: Explanation) -> dict[str, Any]:
             "busy": measured.busy if measured.is_busy else None,
         },
     }
-    return {"fabric": fabric, "choices": [asdict(one) for one in explanation.claims]}
+    return {"fabric": fabric}
 
 
 def _rule_inside(collective: str, topology: _core.Topology, has_library: bool) -> list[str]:
@@ -226,20 +226,11 @@ def _rule_inside(collective: str, topology: _core.Topology, has_library: bool) -
     return [f"the rule inside a node: {', '.join(texts)}"]
 
 
-def find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim], *, has_library: bool) -> InForce:
-    """The spec that a job in this environment uses for a call; without claims, by the table or the rule."""
-    for claim in claims:
-        if claim.decides and claim.spec is not None:
-            return InForce(claim.spec, claim.reason, claim.source, claim.row)
-    if tuned.spec is not None:
-        return InForce(tuned.spec, tuned.reason, "table")
-    topology = parse_topology(call.topology)
-    shares_memory = _shares_memory()
-    spec = _core.choose(
-        call.collective, call.bytes, topology, shares_memory=shares_memory, has_library=has_library
-    )
-    row = find_row(call, topology, shares_memory=shares_memory, has_library=has_library)
-    return InForce(spec, f"the built-in rule; {tuned.reason}", "rule", row)
+def find_in_force(claims: Sequence[Claim]) -> InForce:
+    """The spec that a job uses for a call, by the claim that decides."""
+    claim = next(one for one in claims if one.decides)
+    assert claim.spec is not None
+    return InForce(claim.spec, claim.reason, claim.source, claim.row)
 
 
 def _shares_memory() -> bool:

@@ -35,8 +35,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     if explanation.fabric:
         print_lines(heading_lines(explanation.fabric, os.environ), style="")
     _candidates_table(explanation, shown).print()
-    if explanation.fabric:
-        _claims_table(explanation.claims).print()
+    _claims_table(explanation.claims).print()
     notes = [f"*: in force: {in_force.spec}, by {in_force.reason}"]
     if in_force.row:
         notes.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")

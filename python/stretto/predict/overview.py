@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stretto.model.fabric_file import FabricFile, heading_lines
 from stretto.model.walker import Call
-from stretto.predict.choices import JobTable, Source, find_claims, look_up, read_job_table
+from stretto.predict.choices import JobTable, Source, find_claims, read_job_table
 from stretto.predict.explanation import find_in_force
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import FAMILIES, NATIVE, SOCKETS
@@ -82,9 +82,8 @@ def _spans(
     begin, latest = 0, None
     for size in sizes:
         call = Call(collective, size, topology)
-        tuned = look_up(call, table)
-        claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
-        in_force = find_in_force(call, tuned, claims, has_library=family != SOCKETS)
+        claims = find_claims(call, table, os.environ, fabric, has_library=family != SOCKETS)
+        in_force = find_in_force(claims)
         found = (in_force.spec, in_force.source, any(one.is_compared for one in claims))
         if latest is not None and found != latest:
             yield Span(collective, begin, size, *latest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the built-in rule, for `stretto explain --rule`, and finds the row that decides a call."""
+"""Shows the built-in rule, for `stretto explain --rule`, and the row that decides a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from stretto import _core
-from stretto.model.walker import Call
 from stretto.support.console import print_lines
 from stretto.support.json_files import document_text
 from stretto.support.units import size_text
@@ -15,21 +14,8 @@ from stretto.support.units import size_text
 FORMAT = "stretto-rule"
 
 
-def find_row(
-    call: Call,
-    topology: _core.Topology,
-    *,
-    shares_memory: bool,
-    has_library: bool = True,
-    is_reproducible: bool = False,
-) -> str:
-    """The row by which the rule decides a call, with numbers in place of figures, or a note that none holds.
-
-    `has_library` is false in jobs without MPI.
-    """
-    row = _core.find_rule_row(
-        call.collective, call.bytes, topology, is_reproducible, shares_memory, has_library
-    )
+def row_text(row: str | None) -> str:
+    """A row of the rule with numbers in place of figures, or a note that none holds."""
     if row is None:
         return "no row holds"
     figures = {name: str(size_text(size)) for name, size in _core.rule_figures().items()}

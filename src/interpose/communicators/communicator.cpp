@@ -175,7 +175,7 @@ void Communicator::look_around() {
   if (session.table) {
     table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
   }
-  floors_ = topology_.nodes == 1 ? floors_inside_node(ranks) : floors_between_nodes();
+  floors_ = floors_of(topology_.nodes, ranks, session.floor_facts());
   label_ = make_label(in_world);
   neighbours_ = find_neighbours(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));

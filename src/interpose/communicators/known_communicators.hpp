@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "interpose/session/floors.hpp"
 #include "interpose/session/session.hpp"
 #include "mpi/mpi.hpp"
+#include "select/floors.hpp"
 
 namespace stretto {
 

@@ -8,17 +8,6 @@
 namespace stretto {
 namespace {
 
-/// Returns the question without what the user, tables and models say.
-Question question_of(const CallTraits& traits, const Topology& topology, Form form) {
-  return {.call = shape_of(traits, topology, form, session.shares_memory),
-          .topology = topology,
-          .root = traits.root,
-          .has_unequal_blocks = traits.has_unequal_blocks,
-          .has_library = mpi.has_library(),
-          .must_avoid_library = session.must_avoid_library(form),
-          .is_reproducible = session.settings.reproducible && is_reduction(traits.collective)};
-}
-
 /// Returns the spec that the user wants for a call; empty if none is forced. `by_call` is the spec that the
 /// call itself forces.
 const std::optional<Spec>& wanted_spec(const CallTraits& traits, const std::optional<Spec>& by_call) {
@@ -57,6 +46,16 @@ void complain_of(const Spec& wanted, const Claim& claim) {
 
 }  // namespace
 
+Question question_of(const CallTraits& traits, const Topology& topology, Form form) {
+  return {.call = shape_of(traits, topology, form, session.shares_memory),
+          .topology = topology,
+          .root = traits.root,
+          .has_unequal_blocks = traits.has_unequal_blocks,
+          .has_library = mpi.has_library(),
+          .must_avoid_library = session.must_avoid_library(form),
+          .learning = learning_settings(session.settings)};
+}
+
 std::string why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   return why_unsupported(spec, question_of(traits, topology, Form::blocking));
 }
@@ -68,7 +67,13 @@ Choice decide(const Communicator& state, const CallTraits& traits, Form form,
   const std::optional<Spec>& wanted = wanted_spec(traits, forced);
   if (wanted) asked.wanted = &*wanted;
   asked.table = state.table_shape();
-  asked.modelled = state.modelled();
+  Finding modelled;
+  if (const Table::Shape* rows = state.modelled()) {
+    if (const Table::Row* row = rows->find(traits.collective, form, traits.bytes)) {
+      modelled.spec = row->spec;
+      asked.modelled = {&modelled, 1};
+    }
+  }
   Claim claim = decide(asked);
   if (!claim.refusal.empty()) {
     complain_of(*wanted, claim);

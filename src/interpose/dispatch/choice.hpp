@@ -22,6 +22,9 @@ struct Choice {
   std::string algorithm_of_library = {};
 };
 
+/// Returns the question who carries a call out, without what the user, tables and findings say.
+Question question_of(const CallTraits& traits, const Topology& topology, Form form);
+
 /// Returns the choice for a call on this communicator, before anything is learned. It comes from the first
 /// source that has one, and is the same on all ranks. If it is native without segments, the library's own
 /// function carries the call out.

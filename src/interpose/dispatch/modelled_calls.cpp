@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
@@ -87,9 +88,9 @@ Table::Shape rows_of(const std::string& text) {
 }  // namespace
 
 void model_calls(Communicator& state, MPI_Comm comm) {
-  const Settings& settings = session.settings;
-  if (state.native_only() || state.topology().nodes < 2) return;
-  if (settings.online == Online::off || settings.reproducible) return;
+  if (state.native_only()) return;
+  const CallTraits any = traits_of(Collective::allreduce, mebibyte);
+  if (!why_unused(Source::model, question_of(any, state.topology(), Form::non_blocking)).empty()) return;
   measure_for_all(state, comm);
   std::string text;
   if (state.rank() == 0) {

@@ -20,30 +20,18 @@
 namespace stretto {
 namespace {
 
-/// The number of the model's specs that are worth a duel.
-constexpr std::size_t most_modelled = 6;
 /// A call of this many bytes takes so long that the network is measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr std::uint64_t short_calls_before_probe = 8;
 
-/// Returns the decision of an earlier job, or of another communicator of this job; nullptr if none fits.
-const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
-                              MPI_Comm comm) {
-  if (!may_be_kept(traits)) return nullptr;
-  const Decision* decision =
-      known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Form::blocking));
-  if (decision == nullptr) return nullptr;
-  // The decision must serve every call of the kind.
-  return why_unsupported(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
-}
-
 struct Expected {
-  std::vector<Candidate> fastest;
+  std::vector<Finding> fastest;
   double least_seconds = 0;  // the time of a call that no spec can undercut; 0: unknown
   double saved_seconds = 0;  // the time by which a call is faster if links were idle before
 };
 
 constexpr double micro = 1e-6;
+constexpr double nano = 1e-9;
 
 /// Returns the expectations of this network's model for a kind of calls. All ranks get those of rank 0. They
 /// are empty if the network has not been measured and cannot be.
@@ -53,20 +41,15 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   if (!network || !may_be_kept(least)) return {};
   std::string text;
   if (state.rank() == 0) {
-    const CallTraits longest = longest_of(least);
-    const CallShape shape = shape_of(least, state.topology(), Form::blocking, session.shares_memory);
-    const std::vector<Modelled> fastest = find_fastest(
-        shape, state.topology(), network->machine, most_modelled,
-        [&](const Spec& one) { return why_unsupported(one, longest, state.topology()).empty(); });
+    const Question asked = question_of(least, state.topology(), Form::blocking);
+    const std::vector<Finding> fastest = find_fastest(asked, network->machine);
     // Whole numbers: programs set locales, which write fractions in different ways.
     const Limit& link = network->machine.node;
     const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
-    text = std::to_string(std::lround(least_seconds(shape, network->machine) / micro)) + ' ' +
+    text = std::to_string(std::lround(least_seconds(asked.call, network->machine) / micro)) + ' ' +
            std::to_string(std::lround(saved / micro)) + '\n';
-    for (const Modelled& one : fastest) {
-      const long per_mille = std::lround(1000 * std::min(one.seconds / fastest.front().seconds, 1000.0));
-      text += std::to_string(per_mille) + ' ' + to_string(one.spec) + '\n';
-    }
+    for (const Finding& finding : fastest)
+      text += std::to_string(std::lround(finding.seconds / nano)) + ' ' + to_string(finding.spec) + '\n';
   }
   if (!send_from_rank_0(text, comm)) return {};
   Expected all;
@@ -78,7 +61,8 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   while (std::getline(lines, line)) {
     const std::size_t space = line.find(' ');
     all.fastest.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
-                           .expected = static_cast<double>(std::stol(line.substr(0, space))) / 1000});
+                           .seconds = nano * static_cast<double>(std::stol(line.substr(0, space))),
+                           .bytes = least.bytes});
   }
   return all;
 }
@@ -90,66 +74,38 @@ struct NewKind {
   const Choice& choice;      // before anything is learned
   MPI_Comm comm;
 
-  [[nodiscard]] const Decision* decision() const { return find_decision(state, traits, choice.spec, comm); }
+  /// Returns what an earlier job, or another communicator of this job, has decided; nothing if none has.
+  [[nodiscard]] std::optional<Finding> decided() const {
+    if (!may_be_kept(traits)) return std::nullopt;
+    const Fabric& fabric = known_fabric(state, traits, choice.spec, comm);
+    const Decision* decision = fabric.find(kind_of(traits, state.topology(), Form::blocking));
+    if (decision == nullptr) return std::nullopt;
+    return Finding{.spec = decision->spec, .seconds = decision->seconds, .bytes = decision->bytes};
+  }
 };
 
-/// Returns the candidate that challenges every standing choice: `native`.
-Candidate native() {
-  return {};
-}
-
-/// Returns a learner whose standing choice is the table's. The table was measured on this cluster, and the
-/// user wants it.
-std::optional<KindLearner> by_table(const NewKind& kind) {
-  if (kind.choice.source != Source::table) return std::nullopt;
-  return KindLearner{.learner = Learner(kind.choice.spec, Learner::Standing::proven, {native()})};
-}
-
-std::optional<KindLearner> by_earlier_jobs(const NewKind& kind) {
-  const Decision* decision = kind.decision();
-  if (decision == nullptr) return std::nullopt;
-  std::vector<Candidate> others{native()};
-  const Spec& spec = kind.choice.spec;
-  if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec});
-  // Without a time, only a duel shows what it is worth.
-  const bool has_time = decision->seconds > 0;
-  KindLearner found{
-      .learner =
-          Learner(decision->spec, has_time ? Learner::Standing::decided : Learner::Standing::proven, others),
-      .known = decision->spec};
-  if (has_time) found.learner.expect(decision->seconds, decision->bytes);
-  return found;
-}
-
-std::optional<KindLearner> by_model(const NewKind& kind) {
-  const CallTraits least = shortest_of(kind.traits);
-  auto [modelled, least_seconds, saved_seconds] = expected_of(kind.state, least, kind.choice.spec, kind.comm);
-  if (modelled.empty()) return std::nullopt;
-  const Spec best = modelled.front().spec;
-  // The model may name `native`, too.
-  std::erase_if(modelled,
-                [&](const Candidate& one) { return one.spec == best || one.spec.is_pass_through(); });
-  modelled.insert(modelled.begin(), native());
-  KindLearner found{.learner = Learner(best, Learner::Standing::modelled, modelled), .known = best};
-  found.learner.promise(least_seconds, least.bytes);
-  found.learner.expect_saved(saved_seconds);
-  return found;
-}
-
-KindLearner by_rule(const NewKind& kind) {
-  return {.learner = Learner(kind.choice.spec, Learner::Standing::presumed, {native()})};
-}
-
-/// Returns the learner of a kind of calls, for its first call. The first source that has a spec provides the
-/// standing choice.
+/// Returns the learner of a kind of calls, for its first call. It costs messages to get findings, so each is
+/// asked for only if no source before it has a spec.
 KindLearner make_learner(const NewKind& kind) {
-  std::optional<KindLearner> found;
-  for (const auto source : {by_table, by_earlier_jobs, by_model}) {
-    if (!found) found = source(kind);
+  Question asked = question_of(kind.traits, kind.state.topology(), Form::blocking);
+  asked.table = kind.state.table_shape();
+  std::optional<Finding> decided;
+  if (decide(asked).source > Source::table) decided = kind.decided();
+  if (decided) asked.learnt = &*decided;
+  Expected expected;
+  if (decide(asked).source > Source::learnt)
+    expected = expected_of(kind.state, shortest_of(kind.traits), kind.choice.spec, kind.comm);
+  asked.modelled = expected.fastest;
+  const std::vector<Claim> claims = all_claims(asked);
+  const Claim standing = decide(asked);
+  KindLearner made{.learner = make_learner(claims)};
+  made.learner.know_rank(kind.state.rank());
+  if (standing.source == Source::learnt || standing.source == Source::model) made.known = standing.spec;
+  if (standing.source == Source::model) {
+    made.learner.promise(expected.least_seconds, standing.bytes);
+    made.learner.expect_saved(expected.saved_seconds);
   }
-  if (!found) found = by_rule(kind);
-  found->learner.know_rank(kind.state.rank());
-  return *std::move(found);
+  return made;
 }
 
 /// Whether the call is short, and one of the first: a program that makes only a few such calls gains nothing
@@ -223,14 +179,18 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
                                           const CallTraits& traits, MPI_Comm comm, Choice& choice) {
   const NewKind fresh{.state = *state, .traits = traits, .choice = choice, .comm = comm};
   if (session.settings.online == Online::freeze) {
-    const Decision* known = choice.source == Source::table ? nullptr : fresh.decision();
-    if (known != nullptr) choice = {.spec = known->spec, .source = Source::learnt};
+    if (choice.source == Source::table) return nullptr;
+    Question asked = question_of(traits, state->topology(), Form::blocking);
+    const std::optional<Finding> decided = fresh.decided();
+    if (decided) asked.learnt = &*decided;
+    const Claim claim = decide(asked);
+    choice = {.spec = *claim.spec, .source = claim.source};
     return nullptr;
   }
   const CallTraits shortest = shortest_of(traits);
   KindLearner* kind = state->learners().find(shortest);
   if (kind == nullptr) {
-    if (is_too_early(*state, traits, choice.spec) && fresh.decision() == nullptr) {
+    if (is_too_early(*state, traits, choice.spec) && !fresh.decided()) {
       choice.source = Source::learnt;  // from the next calls on
       return nullptr;
     }
@@ -280,10 +240,10 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits,
 void begin_online() {
   const Settings& settings = session.settings;
   if (settings.online == Online::off) return;
-  if (settings.reproducible || settings.check) {
-    if (settings.online == Online::guard) return;
-    complain_once_on_rank_0("STRETTO_ONLINE has no effect with " +
-                            std::string(settings.check ? "STRETTO_CHECK" : "STRETTO_REPRODUCIBLE"));
+  const std::string_view other = why_nothing_is_learnt(learning_settings(settings));
+  if (!other.empty()) {
+    if (settings.online == Online::freeze)
+      complain_once_on_rank_0("STRETTO_ONLINE has no effect with " + std::string(other));
     return;
   }
   session.races_lengths = settings.online == Online::guard;

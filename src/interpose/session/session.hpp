@@ -13,6 +13,7 @@
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/thread_level.hpp"
 #include "mpi/mpi.hpp"
+#include "select/floors.hpp"
 #include "select/table.hpp"
 #include "settings/settings.hpp"
 
@@ -101,6 +102,13 @@ struct Session {
     if (!mpi.has_library()) return true;
     if (form == Form::persistent && mpi.is(Interface::mpich)) return non_blocking;
     return settings.check && non_blocking && form != Form::blocking;
+  }
+
+  [[nodiscard]] FloorFacts floor_facts() const {
+    return {.table = table ? &*table : nullptr,
+            .shares_memory = shares_memory,
+            .max_ppn = topology.max_ppn,
+            .learns = settings.online != Online::off};
   }
 
   [[nodiscard]] std::size_t native_floor(Collective collective, Form form) const {

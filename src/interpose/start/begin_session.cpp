@@ -217,7 +217,7 @@ void begin_session(Background background, Participation participation) {
   session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
-  const Floors lowest = lowest_floors();
+  const Floors lowest = lowest_floors(session.topology, session.floor_facts());
   for (const Collective collective : collectives) {
     const auto i = static_cast<std::size_t>(collective);
     for (const Form form : forms) {

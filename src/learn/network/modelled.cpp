@@ -144,6 +144,9 @@ class Estimator {
 /// The model predicts the cost of that wait least well: where ranks are late, it is high.
 constexpr std::size_t eager = 32 * kibibyte;
 
+/// The number of specs that are worth a duel.
+constexpr std::size_t most_considered = 6;
+
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Another cut is not tried if the model expects more than this multiple of the best cut's time.
@@ -151,9 +154,9 @@ constexpr double worst_cut = 2;
 
 /// The best ways to cut a message for one recipe; `never` if it cannot serve these calls.
 struct BestCuts {
-  Modelled any{.spec = {}, .seconds = never};
-  Modelled by_eager_messages{.spec = {}, .seconds = never};
-  Modelled whole{.spec = {}, .seconds = never};
+  Finding any{.spec = {}, .seconds = never};
+  Finding by_eager_messages{.spec = {}, .seconds = never};
+  Finding whole{.spec = {}, .seconds = never};
 };
 
 BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, const CallShape& shape,
@@ -165,7 +168,7 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
     if (!fits(spec)) return;
     const std::optional<double> seconds = estimator.seconds(pipelining);
     if (!seconds) return;
-    const auto keep_better = [&](Modelled& kept) {
+    const auto keep_better = [&](Finding& kept) {
       if (*seconds < kept.seconds) kept = {.spec = spec, .seconds = *seconds};
     };
     keep_better(best.any);
@@ -186,8 +189,8 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
 
 }  // namespace
 
-std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
-                                   std::size_t most, const std::function<bool(const Spec&)>& fits) {
+std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
+                                  std::size_t most, const std::function<bool(const Spec&)>& fits) {
   const std::span<const ShortListed> registered = short_list(shape.collective);
   std::vector<ShortListed> candidates(registered.begin(), registered.end());
   if (auto of_links = find_recipe_of_links(shape.collective, topology, machine)) {
@@ -201,12 +204,12 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
     if (best.any.seconds < never) all.push_back(std::move(best));
   }
   std::ranges::stable_sort(all, {}, [](const BestCuts& one) { return one.any.seconds; });
-  std::vector<Modelled> fastest;
+  std::vector<Finding> fastest;
   for (const BestCuts& one : all) {
     fastest.push_back(one.any);
     if (&one != &all.front()) continue;
-    for (const Modelled& other : {one.by_eager_messages, one.whole}) {
-      const bool is_new = std::ranges::find(fastest, other.spec, &Modelled::spec) == fastest.end();
+    for (const Finding& other : {one.by_eager_messages, one.whole}) {
+      const bool is_new = std::ranges::find(fastest, other.spec, &Finding::spec) == fastest.end();
       if (is_new && other.seconds < worst_cut * one.any.seconds) fastest.push_back(other);
     }
   }
@@ -214,19 +217,34 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
   return fastest;
 }
 
-bool serves(const Spec& spec, const Topology& topology, std::size_t longest) {
-  const Algorithm& algorithm = *spec.recipe.algorithm;
-  const bool is_too_long = algorithm.stays_whole() && longest > Pipelining::most_segment_bytes;
-  return !is_too_long && algorithm.why_unsupported(task_of(spec.recipe, topology, 0)).empty();
+std::vector<Finding> find_fastest(const Question& asked, const Machine& machine) {
+  Question longest = asked;
+  longest.call.bytes = longest_of_kind(asked.call.bytes);
+  CallShape shortest = asked.call;
+  shortest.bytes = shortest_of_kind(asked.call.bytes);
+  const auto fits = [&](const Spec& spec) { return why_unsupported(spec, longest).empty(); };
+  std::vector<Finding> found = find_fastest(shortest, asked.topology, machine, most_considered, fits);
+  for (Finding& finding : found) finding.bytes = shortest.bytes;
+  return found;
 }
 
-std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,
-                                                     const Machine& machine) {
+std::size_t modelled_length(std::size_t bytes) {
+  std::size_t length = shortest_modelled;
+  while (length < longest_modelled && least_bytes_of(length * factor_of_lengths) <= bytes)
+    length *= factor_of_lengths;
+  return length;
+}
+
+std::optional<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
+                                                    const Machine& machine) {
+  const Question asked{.call = shape, .topology = topology, .has_library = false};
   const auto fits = [&](const Spec& spec) {
-    return !spec.is_native() && !is_cut_small(spec, topology) && serves(spec, topology, shape.bytes);
+    return why_unsupported(spec, asked).empty() && !is_cut_small(spec, topology);
   };
-  const std::vector<Modelled> fastest = find_fastest(shape, topology, machine, 1, fits);
-  return fastest.empty() ? std::nullopt : std::optional(fastest.front());
+  std::vector<Finding> fastest = find_fastest(shape, topology, machine, 1, fits);
+  if (fastest.empty()) return std::nullopt;
+  fastest.front().bytes = shape.bytes;
+  return fastest.front();
 }
 
 double least_seconds(const CallShape& shape, const Machine& machine) {

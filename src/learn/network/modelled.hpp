@@ -8,29 +8,24 @@
 #include <vector>
 
 #include "model/machine.hpp"
-#include "select/rule.hpp"
+#include "select/claims.hpp"
 #include "select/spec.hpp"
 #include "text/size.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto {
 
-/// A spec and the time that a call by it takes, according to the model.
-struct Modelled {
-  Spec spec;
-  double seconds = 0;
-};
-
-/// Whether the spec's algorithm can serve calls of up to `longest` bytes on these ranks.
-bool serves(const Spec& spec, const Topology& topology, std::size_t longest);
-
 /// Returns up to `most` specs that should be fastest for calls of this shape on this machine. The fastest
 /// comes first. Its algorithm follows with messages that MPI libraries send eagerly, and uncut, because the
 /// model predicts the cost of a cut least well. Then come other algorithms, the fastest first. All are on the
 /// registry's short list, and `fits` accepts them. Takes milliseconds, so a job can call it. Ranks may get
 /// different results, because sums of doubles decide.
-std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
-                                   std::size_t most, const std::function<bool(const Spec&)>& fits);
+std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
+                                  std::size_t most, const std::function<bool(const Spec&)>& fits);
+
+/// Returns the specs that a job with an MPI library considers for the kind of calls to which the question's
+/// belongs: they serve all calls of the kind, and their times are those of the shortest one.
+std::vector<Finding> find_fastest(const Question& asked, const Machine& machine);
 
 /// Jobs without MPI use the model's best spec. They ask for these collectives, those that programs call most
 /// first, and for these lengths, each four times the one before.
@@ -46,9 +41,12 @@ constexpr std::size_t least_bytes_of(std::size_t length) {
   return length == shortest_modelled ? 1 : length / 2;
 }
 
+/// Returns the length for which a job without MPI asks, to decide about calls of so many bytes.
+std::size_t modelled_length(std::size_t bytes);
+
 /// Returns the fastest spec for calls of this shape, or nothing if none fits.
-std::optional<Modelled> find_fastest_without_library(const CallShape& shape, const Topology& topology,
-                                                     const Machine& machine);
+std::optional<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
+                                                    const Machine& machine);
 
 /// Returns the seconds that any spec needs at least for such a call on this machine: the time that the nodes'
 /// links need for the bytes that must cross them. 0: not known (one node, other collectives).

@@ -14,6 +14,7 @@
 #include "learn/races/policies.hpp"
 #include "learn/races/trial.hpp"
 #include "learn/races/watch.hpp"
+#include "select/claims.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -257,5 +258,10 @@ class Learner {
   std::uint64_t all_timed_ = 0;  // calls of this rank
   std::size_t current_bytes_ = 0;
 };
+
+/// Returns the learner for a kind of calls on which these claims are made (all_claims()). The first one with
+/// a spec is the standing choice. `native` challenges it, and so do the specs of the model, or of the rule
+/// that a duel of an earlier job has replaced.
+Learner make_learner(std::span<const Claim> claims);
 
 }  // namespace stretto

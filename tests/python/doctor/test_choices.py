@@ -40,7 +40,7 @@ def test_choices_when_nothing_is_set() -> None:
 
 def test_choices_that_variables_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forced = by_source({"STRETTO_ALLREDUCE": "ring", "STRETTO_BCAST": "auto", "STRETTO_REDUCE": "binomial"})
-    detail = "allreduce by ring (STRETTO_ALLREDUCE), reduce by binomial (STRETTO_REDUCE)"
+    detail = "STRETTO_ALLREDUCE=ring, STRETTO_REDUCE=binomial"
     assert forced["forced"] == Finding(Verdict.GOOD, "forced", detail)
     assert by_source({"STRETTO_TABLE": "/some/table.json"})["table"].detail == "/some/table.json"
     assert by_source({"STRETTO_TABLE": "none"})["table"].verdict is Verdict.ABSENT

@@ -12,7 +12,7 @@ from tests.python.interpose.jobs import make_table, mpi_name, used
 
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call
-from stretto.predict.choices import find_claims, look_up, read_job_table
+from stretto.predict.choices import find_claims, read_job_table
 
 if TYPE_CHECKING:
     from tests.python.conftest import Runner
@@ -52,8 +52,8 @@ def test_what_a_job_does(
     fabric = {"mpi": mpi_name, "network": "", "processor": "", "hosts": ""}
     file.write_text(json.dumps({"format": "stretto-fabric", "version": 1, "fabric": fabric, "decisions": []}))
     known = read_fabric(file)
-    tuned = look_up(CALL, read_job_table(table or Path("none"), known.family))
-    decides = next(one for one in find_claims(CALL, known, tuned, environment) if one.decides)
+    job_table = read_job_table(table or Path("none"), known.family)
+    decides = next(one for one in find_claims(CALL, job_table, environment, known) if one.decides)
     assert decides.source == source
     # Sums of another size, operation or communicator are few.
     calls = used(stats)

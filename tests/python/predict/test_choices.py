@@ -15,7 +15,7 @@ from stretto import _core
 from stretto.cli.main import app
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call, machine_text
-from stretto.predict.choices import NO_TABLE, Claim, find_claims, look_up, read_job_table
+from stretto.predict.choices import NO_TABLE, Claim, find_claims, read_job_table
 from stretto.support.errors import StrettoError
 
 MIB = 1 << 20
@@ -92,8 +92,7 @@ def claims_of(
     **more: str,
 ) -> list[Claim]:
     known = read_fabric(fabric_file(folder, [DECISION] if decisions is None else decisions, measured))
-    tuned = look_up(call, read_job_table(table, "openmpi"))
-    found = find_claims(call, known, tuned, {**(environment or {}), **more})
+    found = find_claims(call, read_job_table(table, "openmpi"), {**(environment or {}), **more}, known)
     assert sum(one.decides for one in found) == 1
     return found
 
@@ -143,8 +142,8 @@ def test_without_a_duel_the_model_decides_until_there_is_one(tmp_path: Path) -> 
     machine = _core.Machine(
         json.dumps({"format": "stretto-machine", "version": 1, **MEASURED["machine"]}),
     )
-    fastest = _core.find_fastest("allreduce", MIB, _core.Topology(WHERE), machine)
-    assert [(one.spec, one.seconds) for one in modelled] == fastest
+    fastest = _core.find_modelled("allreduce", MIB, _core.Topology(WHERE), machine)
+    assert [(one.spec, one.seconds, MIB) for one in modelled] == fastest
     assert first.reason.startswith("the network's model: ")
     assert first.reason.endswith(" for 1 MiB")
     assert (first.is_compared, second.is_compared) == (True, False)
@@ -165,11 +164,10 @@ def test_an_unmeasured_network_leaves_the_rule(tmp_path: Path) -> None:
 def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None:
     known = read_fabric(fabric_file(tmp_path, [], MEASURED, "Stretto sockets 0.1.0"))
     call = Call("allreduce", size, WHERE)
-    found = find_claims(call, known, look_up(call, NO_TABLE), {"STRETTO_TABLE": "none"})
-    fastest = _core.find_fastest_without_library(
-        "allreduce", size, _core.Topology(WHERE), known.machine_for(3)
+    found = find_claims(call, NO_TABLE, {"STRETTO_TABLE": "none"}, known, has_library=False)
+    (fastest,) = _core.find_modelled(
+        "allreduce", size, _core.Topology(WHERE), known.machine_for(3), has_library=False
     )
-    assert fastest is not None
     decides = deciding(found)
     assert (decides.source, decides.spec, decides.is_compared) == ("modelled", fastest[0], False)
     assert by_source(found)["learnt"].spec is None
@@ -191,7 +189,7 @@ def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None
 )
 def test_without_mpi_what_cannot_be_is_refused_as_in_a_job(wanted: str, reason: str, tmp_path: Path) -> None:
     known = read_fabric(fabric_file(tmp_path, [], MEASURED, "Stretto sockets 0.1.0"))
-    found = find_claims(CALL, known, look_up(CALL, NO_TABLE), {"STRETTO_ALLREDUCE": wanted})
+    found = find_claims(CALL, NO_TABLE, {"STRETTO_ALLREDUCE": wanted}, known, has_library=False)
     rule = by_source(found)["rule"].spec
     decides = deciding(found)
     assert (decides.source, decides.spec) == ("forced", rule)
@@ -199,7 +197,7 @@ def test_without_mpi_what_cannot_be_is_refused_as_in_a_job(wanted: str, reason: 
     assert decides.reason.startswith(f"STRETTO_ALLREDUCE={wanted}, which ")
     assert reason in decides.reason
     strict = {"STRETTO_ALLREDUCE": wanted, "STRETTO_STRICT": "1"}
-    fails = deciding(find_claims(CALL, known, look_up(CALL, NO_TABLE), strict))
+    fails = deciding(find_claims(CALL, NO_TABLE, strict, known, has_library=False))
     assert fails.reason == f"{decides.reason}; the call fails (STRETTO_STRICT)"
 
 
@@ -273,7 +271,13 @@ def test_settings_that_leave_something_out(
     (setting,) = [f"{name}={value}" for name, value in environment.items()]
     for name in ("learnt", "modelled"):
         assert (sources[name].reason == f"not used: {setting}") is (name in unused)
-    assert not any(one.is_compared for one in found)
+    # It says no time, so only a duel shows whether it holds.
+    assert deciding(found).is_compared is (not unused)
+
+
+def test_a_duel_with_a_time_is_believed(tmp_path: Path) -> None:
+    found = deciding(claims_of(tmp_path, decisions=[DECISION | {"seconds": 0.0597, "bytes": "1MiB"}]))
+    assert (found.source, found.is_compared) == ("learnt", False)
 
 
 def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
@@ -281,7 +285,7 @@ def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
     table = table_file(tmp_path, {"from": 0, "spec": "ring"})
     found = claims_of(tmp_path, table=table, STRETTO_REPRODUCIBLE="1")
     rule = deciding(found)
-    assert (rule.source, rule.spec) == ("rule", _core.choose_reproducible("allreduce", MIB, where))
+    assert rule.source == "rule"
     assert rule.spec is not None
     assert _core.has_fixed_tree("allreduce", _core.parse_spec(rule.spec).recipe, where)
     assert rule.row == "reproducible: allreduce ppn=1 bytes>=32KiB -> pairwise:segment_bytes={16KiB*ranks}"
@@ -294,8 +298,8 @@ def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        (Call("allreduce", 0, WHERE), "not used: calls below 1 KiB go to the MPI library at once"),
-        (Call("allreduce", 1023, WHERE), "not used: calls below 1 KiB go to the MPI library at once"),
+        (Call("allreduce", 0, WHERE), "not used: calls below 1KiB go to the MPI library at once"),
+        (Call("allreduce", 1023, WHERE), "not used: calls below 1KiB go to the MPI library at once"),
         (Call("bcast", 4095, "nodes=1,ppn=24"), "go to the MPI library at once"),
     ],
 )
@@ -311,7 +315,7 @@ def test_short_calls_inside_a_node_have_a_race(ppn: int, spec: str, tmp_path: Pa
     found = claims_of(tmp_path, Call("allreduce", 4095, f"nodes=1,ppn={ppn}"))
     assert deciding(found).spec == spec
     assert by_source(found)["modelled"].reason.endswith(
-        "calls below 4 KiB have a race with the MPI library instead"
+        "calls below 4KiB have a race with the MPI library instead"
     )
 
 
@@ -323,7 +327,7 @@ def explain(*options: str, status: int = 0) -> str:
 
 def test_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "250")
-    file = fabric_file(tmp_path, [DECISION], MEASURED)
+    file = fabric_file(tmp_path, [DECISION | {"seconds": 0.0597, "bytes": "1MiB"}], MEASURED)
     output = explain("--fabric", str(file))
     assert "allreduce of 1 MiB, 3 ranks on 3 nodes (probed)" in output
     assert "whose choice it is in a job" in output
@@ -372,7 +376,7 @@ def test_what_a_busy_machine_found_is_marked(tmp_path: Path, monkeypatch: pytest
 def test_without_a_fabric_a_line_names_the_option() -> None:
     output = " ".join(explain("--machine", "altec").split())
     assert "jobs also use what they have found out about their network: add --fabric latest" in output
-    assert "whose choice" not in output
+    assert "no network is known" in output
     assert "a job that measures such a network compares these with the MPI default: " in output
 
 

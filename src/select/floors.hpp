@@ -5,8 +5,18 @@
 #include <cstddef>
 
 #include "select/form.hpp"
+#include "select/table.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
+
+/// What the floors of a job depend on. It is the same on all ranks.
+struct FloorFacts {
+  const Table* table = nullptr;  // the tuning table
+  bool shares_memory = true;     // whether messages inside nodes go through shared memory
+  int max_ppn = 1;               // ranks on the fullest node of the job
+  bool learns = true;            // unless STRETTO_ONLINE=0
+};
 
 /// The lengths below which calls are too short for Stretto, on communicators of one kind. They are the same
 /// on all ranks.
@@ -26,10 +36,9 @@ struct Floors {
   }
 };
 
-/// Returns the floors of communicators with `ranks` ranks on one node, or of communicators on several nodes.
-Floors floors_inside_node(int ranks);
-Floors floors_between_nodes();
-/// Returns the lowest choice floors of all communicators that this job can have.
-Floors lowest_floors();
+/// Returns the floors of communicators with these ranks.
+Floors floors_of(int nodes, int ranks, const FloorFacts& facts);
+/// Returns the lowest choice floors of all communicators that a job on these ranks can have.
+Floors lowest_floors(const Topology& world, const FloorFacts& facts);
 
 }  // namespace stretto
