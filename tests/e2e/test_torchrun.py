@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e.torch_starting import PYTHON, torchrun
 
+from stretto.model.fabric_file import read_fabric
+from stretto.model.walker import Call
+from stretto.predict.choices import find_claims, read_job_table
+from stretto.spec.native import SOCKETS
 from stretto.support.paths import find_command
 
 if TYPE_CHECKING:
@@ -235,28 +239,49 @@ def test_behind_a_launcher_too(run_program: Run, quiet: dict[str, str]) -> None:
 CALLS = """
 import sys, torch, torch.distributed as dist
 dist.init_process_group("stretto")
+ranks = dist.get_world_size()
 for elements in (2, 100, 3000, 70_000, 1 << 20):
-    dist.all_reduce(torch.ones(elements))
-    dist.broadcast(torch.ones(elements), 0)
+    whole, part = torch.ones(ranks * elements), torch.ones(elements)
+    dist.all_reduce(whole)
+    dist.broadcast(whole, 0)
+    dist.reduce(whole, 0)
+    dist.all_gather_into_tensor(whole, part)
+    dist.reduce_scatter_tensor(part, whole)
 dist.destroy_process_group()
 """
 
 
-def test_explain_knows_what_a_job_takes(quiet: dict[str, str], run_program: Run, tmp_path: Path) -> None:
+FORCED = {"STRETTO_ALLREDUCE": "ring:segments=2", "STRETTO_REDUCE": "native", "STRETTO_BCAST": "chain"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "topology"),
+    [
+        ({}, "nodes=4,ppn=1"),
+        ({}, "nodes=1,ppn=4"),
+        (FORCED, "nodes=2,ppn=2"),
+        ({"STRETTO_ONLINE": "0"}, "nodes=4,ppn=1"),
+    ],
+    ids=["model", "one node", "forced and refused", "rule"],
+)
+def test_explain_knows_what_a_job_takes(
+    quiet: dict[str, str], run_program: Run, tmp_path: Path, topology: str, choice: dict[str, str]
+) -> None:
     program, stats = tmp_path / "calls.py", tmp_path / "stats.json"
     program.write_text(CALLS, encoding="utf-8")
-    settings = {**quiet, "STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_STATS": str(stats)}
+    settings = {**quiet, **choice, "STRETTO_TOPOLOGY": topology, "STRETTO_STATS": str(stats)}
     settings["STRETTO_FABRIC"] = str(tmp_path / "fabric.json")
-    run_program(torchrun(3, [str(program)]), settings, SECONDS)
+    run_program(torchrun(4, [str(program)]), settings, SECONDS)
     calls = json.loads(stats.read_text())["calls"]
-    assert len(calls) == 10
+    assert len(calls) == 25
+    table = read_job_table(None, SOCKETS)
+    fabric = Path(settings["STRETTO_FABRIC"])
+    known = read_fabric(fabric) if fabric.exists() else None
     for call in calls:
-        options = ["--fabric", settings["STRETTO_FABRIC"], "--bytes", str(call["bytes_from"]), "--json"]
-        words = [str(find_command()), "explain", call["collective"], *options]
-        ran = subprocess.run(
-            words, env={**os.environ, **settings}, capture_output=True, text=True, check=True
-        )
-        assert json.loads(ran.stdout)["in_force"]["spec"] == call["spec"], call
+        asked = Call(call["collective"], call["bytes_from"], topology)
+        claims = find_claims(asked, table, {**os.environ, **settings}, known, has_library=False)
+        decides = next(one for one in claims if one.decides)
+        assert decides.spec == call["spec"], (call, decides)
 
 
 @pytest.mark.long
