@@ -14,6 +14,7 @@
 #include "interpose/learning/learners.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
+#include "learn/races/standing.hpp"
 #include "text/size.hpp"
 #include "threads/clock.hpp"
 

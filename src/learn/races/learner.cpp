@@ -75,8 +75,8 @@ double measured(double seconds) {
 
 }  // namespace
 
-Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates)
-    : is_settled_(candidates.empty()) {
+Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates) {
+  if (candidates.empty()) phase_ = Settled{};
   arms_.push_back({.spec = standing, .expected = 1});
   for (const Candidate& candidate : candidates)
     arms_.push_back({.spec = candidate.spec, .expected = candidate.expected});
@@ -101,15 +101,15 @@ std::size_t Learner::find_native() const {
 }
 
 void Learner::promise(double least, std::size_t bytes) {
-  if (!duel_ || is_native(0) || least < least_on_trust || bytes == 0) return;
-  least_per_byte_ = least / static_cast<double>(bytes);
-  duel_.reset();
+  if (!is<Duel>() || is_native(0) || least < least_on_trust || bytes == 0) return;
+  phase_ = Trusting{.least_per_byte = least / static_cast<double>(bytes)};
   incumbent_ = 0;
 }
 
 /// Begins to compare, now that the first call took `seconds`.
 void Learner::settle_promise(double seconds) {
-  const double least = *std::exchange(least_per_byte_, {}) * static_cast<double>(current_bytes_);
+  const double least = std::get<Trusting>(phase_).least_per_byte * static_cast<double>(current_bytes_);
+  phase_ = Watching{};
   const std::size_t native = find_native();
   const bool is_near = seconds >= below_least * least && seconds <= near_least * least;
   counts_as_long_ = is_near || seconds >= policies::long_seconds;
@@ -121,7 +121,7 @@ void Learner::settle_promise(double seconds) {
   }
   decided_.call_seconds = model_scale_ = seconds;
   decided_.call_bytes = current_bytes_;
-  is_measured_ = true;  // no news: the next job may trust it as well, and compare it in the end
+  // That is no news: the next job may trust it as well, and compare it in the end.
   watch_.expect(seconds, current_bytes_);
   if (seconds < at_least * least) challengers_.clear();
   challengers_.push_back(native);
@@ -132,17 +132,18 @@ void Learner::settle_promise(double seconds) {
 /// Believes the earlier job if one of the first two calls, which took `seconds`, is like its own. (The first
 /// one may also set up connections.)
 void Learner::check_word(double seconds) {
-  const double word = *word_per_byte_ * static_cast<double>(current_bytes_);
+  const double word = std::get<Believing>(phase_).per_byte * static_cast<double>(current_bytes_);
   const bool is_broken = seconds > many_times * word + policies::long_seconds;
   if (is_broken && calls_ == 1) return;
-  word_per_byte_.reset();
-  has_broken_word_ = is_broken;
+  phase_ = Watching{};
+  if (is_broken) news_ = News::broken_word;
 }
 
 bool Learner::wants_agreement() const {
-  if (is_settled_) return false;
-  if (least_per_byte_ || word_per_byte_) return calls_ > 0;
-  return duel_ ? duel_->trial.wants_agreement() : calls_ >= next_watch_;
+  if (is_settled()) return false;
+  if (is<Trusting>() || is<Believing>()) return calls_ > 0;
+  const Duel* duel = std::get_if<Duel>(&phase_);
+  return duel != nullptr ? duel->trial.wants_agreement() : calls_ >= next_watch_;
 }
 
 std::vector<double> Learner::figures() const {
@@ -155,8 +156,9 @@ std::vector<double> Learner::figures() const {
   std::vector<double> all{all_calls, -tally_.agreement, recent.fast, recent.usual, recent.slow};
   late_.append_figures(all, rank_, recent.usual);
   // The rank that comes last to a call measures its real time, so the minimum counts.
-  if (word_per_byte_) all.push_back(-tally_.seconds);
-  if (duel_) std::ranges::copy(duel_->trial.figures(), std::back_inserter(all));
+  if (is<Believing>()) all.push_back(-tally_.seconds);
+  if (const Duel* duel = std::get_if<Duel>(&phase_))
+    std::ranges::copy(duel->trial.figures(), std::back_inserter(all));
   return all;
 }
 
@@ -166,67 +168,73 @@ void Learner::agree(std::span<const double> agreed, double seconds) {
   // This agreement is counted at the next one.
   ledger_.add_agreement(std::max(-agreed[1], 0.0));
   tally_ = {.since = calls_, .agreement = measured(seconds)};
-  if (least_per_byte_) {
-    settle_promise(agreed[0]);
-    return;
-  }
-  if (word_per_byte_) return check_word(-agreed[own_figures]);
-  if (duel_) {
-    const Trial::Verdict verdict = duel_->trial.agree(agreed.subspan(own_figures));
-    if (duel_->checks_network) return end_check();
-    const double of_defender = duel_->trial.time_of(Side::defender);
-    if (is_surprised_by(of_defender, duel_->bytes)) return postpone_duel();
-    const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
-    // A challenger that seems as fast costs nothing.
-    const bool is_too_dear =
-        !is_native(duel_->challenger) && duel_->trial.lost_after_next_stage() > std::max(left, 0.0);
-    if (verdict == Trial::Verdict::open && !is_too_dear) return;
-    end_duel(verdict == Trial::Verdict::challenger);
-  }
-  if (calls_ >= next_watch_) {
+  if (is<Trusting>()) return settle_promise(agreed[0]);
+  if (is<Believing>()) return check_word(-agreed[own_figures]);
+  if (is<Duel>()) {
+    if (!agree_on_duel(agreed.subspan(own_figures))) return;
+  } else if (calls_ >= next_watch_) {
     watch(recent);
     look_for_late(agreed.subspan(first_of_late, LateRank::figure_count));
   }
-  if (!duel_ && !is_loser_called())
-    is_settled_ = ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch;
+  if (is<Watching>() && ledger_.call() < least_watched_seconds && rematch_after_ > last_rematch)
+    phase_ = Settled{};
+}
+
+/// Returns whether the duel has a winner now.
+bool Learner::agree_on_duel(std::span<const double> figures) {
+  Duel& duel = std::get<Duel>(phase_);
+  const Trial::Verdict verdict = duel.trial.agree(figures);
+  if (duel.checks_network) {
+    end_check();
+    return false;
+  }
+  const double of_defender = duel.trial.time_of(Side::defender);
+  if (is_surprised_by(of_defender, duel.bytes)) {
+    postpone_duel();
+    return false;
+  }
+  const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
+  // A challenger that seems as fast costs nothing.
+  const bool is_too_dear =
+      !is_native(duel.challenger) && duel.trial.lost_after_next_stage() > std::max(left, 0.0);
+  if (verdict == Trial::Verdict::open && !is_too_dear) return false;
+  end_duel(verdict == Trial::Verdict::challenger);
+  return true;
 }
 
 void Learner::challenge(std::size_t arm, Side first, bool is_rematch) {
   const std::span<const Stage> stages =
       is_for_late(arm) ? policies::duel_for_late : stages_of(is_native(arm), is_rematch, are_long());
-  duel_ =
+  phase_ =
       Duel{.trial = Trial(stages, first), .challenger = arm, .is_rematch = is_rematch, .last_call = calls_};
 }
 
 void Learner::end_duel(bool challenger_won) {
   count_won();
-  const Trial& trial = duel_->trial;
-  const std::size_t challenger = duel_->challenger;
+  const Duel duel = std::get<Duel>(std::exchange(phase_, Watching{}));
+  const Trial& trial = duel.trial;
+  const std::size_t challenger = duel.challenger;
   const std::size_t winner = challenger_won ? challenger : incumbent_;
   const std::size_t loser = challenger_won ? incumbent_ : challenger;
   const double ratio = challenger_won && trial.ratio() > 0 ? 1 / trial.ratio() : trial.ratio();
   const double seconds = trial.time_of(challenger_won ? Side::challenger : Side::defender);
-  const std::size_t bytes = duel_->bytes;
   arms_[incumbent_].in_duel = trial.time_of(Side::defender);
   arms_[challenger].in_duel = trial.time_of(Side::challenger);
   // Calls by `native` take no longer than without Stretto.
   if (!is_native(challenger)) ledger_.lose(trial.lost());
   std::erase(challengers_, challenger);
-  duel_.reset();
-  conclude(winner, loser, seconds, ratio, bytes);
-  put_on_probation(loser, ratio * seconds, bytes);
+  conclude(winner, loser, seconds, ratio, duel.bytes);
+  put_on_probation(loser, ratio * seconds, duel.bytes);
   begin_watch();
 }
 
 /// Looks at calls in a row first. The duel begins anew when they show that the network is as before.
 void Learner::postpone_duel() {
-  must_look_ = true;
+  const Duel duel = std::get<Duel>(std::exchange(phase_, Watching{.must_look = true}));
   next_watch_ = calls_ + Watch::window;
-  if (!duel_->is_rematch) {
-    challengers_.insert(challengers_.begin(), duel_->challenger);
-    challenge_at_ = next_watch_;
-  }
-  duel_.reset();
+  if (duel.is_rematch) return;
+  challengers_.insert(challengers_.begin(), duel.challenger);
+  challenge_at_ = next_watch_;
 }
 
 /// Whether a call of the incumbent took another time than it should. That may be a single late call, so it
@@ -244,18 +252,19 @@ bool Learner::begin_check(double seconds) {
   if (probation_->was_checked || !is_unlike_duel(incumbent_, seconds)) return false;
   probation_->was_checked = true;
   challenge(probation_->loser, Side::defender, true);
-  duel_->bytes = probation_->bytes;
-  duel_->checks_network = true;
+  Duel& check = std::get<Duel>(phase_);
+  check.bytes = probation_->bytes;
+  check.checks_network = true;
   return true;
 }
 
 /// The network has changed only if both sides take another time. If only one does, the other's calls may be
 /// the reason.
 void Learner::end_check() {
-  const Duel check = *std::exchange(duel_, {});
+  const Duel check = std::get<Duel>(std::exchange(phase_, Watching{}));
   const bool differ = is_unlike_duel(incumbent_, check.trial.time_of(Side::defender)) &&
                       is_unlike_duel(check.challenger, check.trial.time_of(Side::challenger));
-  has_changed_ = differ && ledger_.allows_change();
+  if (differ && ledger_.allows_change()) news_ = News::change;
   if (!is_native(check.challenger)) ledger_.lose(check.trial.lost());
   begin_watch();
 }
@@ -269,7 +278,6 @@ void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, do
     for_late_->decided = decided_;
   }
   if (ratio > 0) {
-    is_measured_ = true;
     if (is_native(loser)) {
       decided_.gain = ratio;
     } else if (is_native(winner)) {
@@ -279,12 +287,12 @@ void Learner::conclude(std::size_t winner, std::size_t loser, double seconds, do
     }
     decided_.call_seconds = seconds;
     decided_.call_bytes = bytes;
-    has_news_ = is_news(winner);
+    if (is_news(winner)) news_ = News::decision;
     model_scale_ =
         is_native(winner) ? ratio * seconds / arms_[loser].expected : seconds / arms_[winner].expected;
   }
   incumbent_ = winner;
-  if (ratio > 0 && has_news_) arms_[loser].slower = ratio * seconds / native_seconds();
+  if (ratio > 0 && is_news(winner)) arms_[loser].slower = ratio * seconds / native_seconds();
   plan_rematch(ratio, loser);
   plan_challenge();
 }
@@ -318,8 +326,12 @@ std::size_t Learner::best_in_a_row(std::size_t bytes) const {
 void Learner::begin_watch() {
   const Arm& arm = arms_[incumbent_];
   watch_.forget();
-  if (arm.in_a_row > 0 && !is_loser_called()) watch_.expect(arm.in_a_row, arm.bytes);
-  const std::uint64_t settling = is_loser_called() ? least_watch : 2 * least_watch;
+  if (arm.in_a_row > 0 && !is<SecondLook>()) watch_.expect(arm.in_a_row, arm.bytes);
+  if (is<SecondLook>()) {
+    next_watch_ = calls_ + least_watch;
+    return;
+  }
+  constexpr std::uint64_t settling = 2 * least_watch;
   next_watch_ = calls_ + (probation_ ? settling : std::max(settling, calls_between_watches()));
 }
 
@@ -338,9 +350,8 @@ void Learner::look_at_winner(const Recent& recent) {
   const std::size_t known = best_in_a_row(last.bytes);
   const bool is_known_slower = known != incumbent_ && arms_[known].in_a_row < worth_a_change * recent.usual;
   if (is_known_slower || recent.fast > slower_in_a_row * last.of_loser) {
-    probation_ = last;
-    probation_->of_winner = recent.usual;
-    if (is_known_slower) probation_->loser = known;
+    phase_ = SecondLook{
+        .loser = is_known_slower ? known : last.loser, .bytes = last.bytes, .of_winner = recent.usual};
     begin_watch();
     return;
   }
@@ -353,7 +364,7 @@ void Learner::look_at_winner(const Recent& recent) {
 /// Looks at `recent`: calls in a row by the loser, in the winner's place.
 void Learner::look_at_loser(const Recent& recent) {
   count_won();
-  const Probation last = *std::exchange(probation_, {});
+  const SecondLook last = std::get<SecondLook>(phase_);
   const std::size_t loser = last.loser;
   const double usual = watch_.expected(last.bytes) > 0 ? recent.usual : 0;
   if (!is_native(loser))
@@ -361,12 +372,12 @@ void Learner::look_at_loser(const Recent& recent) {
   const double ratio = usual / last.of_winner;
   const bool is_faster = usual > 0 && ratio < (is_native(loser) ? 1 : worth_a_change);
   if (is_faster && !last.has_shown_once) {
-    probation_ = last;
-    probation_->has_shown_once = true;
+    std::get<SecondLook>(phase_).has_shown_once = true;
     watch_.forget();
     next_watch_ = calls_ + 2 * least_watch;
     return;
   }
+  phase_ = Watching{};
   const double seconds = is_faster ? usual : last.of_winner;
   if (is_faster) {
     conclude(loser, incumbent_, seconds, 1 / ratio, last.bytes);
@@ -382,16 +393,16 @@ void Learner::keep(double seconds, std::size_t bytes) {
   arms_[incumbent_].in_a_row = seconds;
   arms_[incumbent_].bytes = bytes;
   decided_.call_seconds = seconds;
-  has_news_ = is_news(incumbent_);
+  if (is_news(incumbent_)) news_ = News::decision;
 }
 
 /// `ratio`: the loser's time as a multiple of the winner's.
 void Learner::plan_rematch(double ratio, std::size_t loser) {
-  rival_ = find_rival(loser);
+  const std::size_t rival = find_rival(loser);
   // A rival that is slower than `native` costs time.
-  const double loss = is_native(rival_) ? lost_by_native() : rematch_calls * std::max(ratio - 1, 0.0);
+  const double loss = is_native(rival) ? lost_by_native() : rematch_calls * std::max(ratio - 1, 0.0);
   const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share_of_rematches, 1e9));
-  rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
+  rematch_ = {.rival = rival, .at = calls_ + std::max(rematch_after_, paid_after)};
 }
 
 /// Returns what a rematch with `native` loses, in calls by the incumbent. Short calls lose nothing, because
@@ -427,20 +438,22 @@ void Learner::count_won() {
 
 void Learner::begin_due_duel() {
   // If the network seems to have changed, that is found out first.
-  if (is_loser_called() || must_look_) return;
+  const auto* watching = std::get_if<Watching>(&phase_);
+  if (watching == nullptr || watching->must_look) return;
   if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
   // Where a look costs next to nothing, one that is due comes before a rematch: a change shows in the time of
   // calls in a row.
   const bool is_look_due = calls_ >= next_watch_ && calls_between_watches() == least_watch;
-  if (duel_ || is_look_due || rematch_at_ == 0 || calls_ < rematch_at_) return;
+  if (!is<Watching>() || is_look_due || !rematch_ || calls_ < rematch_->at) return;
   count_won();
-  const double loss = (is_native(rival_) ? lost_by_native() : least_excess * calls_of_slow_challenger) *
-                      decided_.call_seconds;
+  const std::size_t rival = rematch_->rival;
+  const double loss =
+      (is_native(rival) ? lost_by_native() : least_excess * calls_of_slow_challenger) * decided_.call_seconds;
   if (loss + most_agreements * ledger_.agreement() > left_to_lose()) {
-    rematch_at_ += Learner::first_rematch;
+    rematch_->at += Learner::first_rematch;
     return;
   }
-  challenge(rival_, Side::defender, true);
+  challenge(rival, Side::defender, true);
   rematch_after_ *= 2;
 }
 
@@ -488,24 +501,24 @@ std::uint64_t Learner::calls_between_watches() const {
 
 /// Looks at `recent`: the calls of the slowest rank.
 void Learner::watch(const Recent& recent) {
-  must_look_ = false;
+  if (auto* watching = std::get_if<Watching>(&phase_)) watching->must_look = false;
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
     case Watch::Finding::as_usual:
-      if (is_loser_called()) return look_at_loser(recent);
+      if (is<SecondLook>()) return look_at_loser(recent);
       if (probation_) look_at_winner(recent);
       return;
     case Watch::Finding::suspicious:
-      must_look_ = true;
+      if (auto* watching = std::get_if<Watching>(&phase_)) watching->must_look = true;
       next_watch_ = calls_ + Watch::window;
       return;
     case Watch::Finding::changed:
-      has_changed_ = ledger_.allows_change();
+      if (ledger_.allows_change()) news_ = News::change;
   }
 }
 
 void Learner::look_for_late(std::span<const double> agreed) {
-  if (duel_ || is_loser_called()) return;
+  if (!is<Watching>()) return;
   late_.look(agreed);
   if (!for_late_) return;
   const auto& found = late_.found();
@@ -524,9 +537,10 @@ void Learner::look_for_late(std::span<const double> agreed) {
 
 std::optional<LateRank::Found> Learner::take_late() {
   const auto& found = late_.found();
-  if (!found || for_late_ || duel_ || !is_measured_ || found->rank == std::exchange(told_late_, found->rank))
+  const auto* watching = std::get_if<Watching>(&phase_);
+  if (!found || for_late_ || watching == nullptr || watching->must_look || !is_measured())
     return std::nullopt;
-  return found;
+  return found->rank == std::exchange(told_late_, found->rank) ? std::nullopt : found;
 }
 
 void Learner::challenge_for_late(const Spec& spec, double expected) {
@@ -536,12 +550,18 @@ void Learner::challenge_for_late(const Spec& spec, double expected) {
   plan_challenge();
 }
 
+bool Learner::take(News news) {
+  if (news_ != news) return false;
+  news_ = News::none;
+  return true;
+}
+
 bool Learner::take_change() {
-  return std::exchange(has_changed_, false);
+  return take(News::change);
 }
 
 bool Learner::take_broken_word() {
-  return std::exchange(has_broken_word_, false);
+  return take(News::broken_word);
 }
 
 void Learner::take_over_losses(const Learner& other) {
@@ -551,16 +571,18 @@ void Learner::take_over_losses(const Learner& other) {
 const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
   current_bytes_ = bytes;
-  if (!duel_ && !is_settled_) begin_due_duel();
-  const std::size_t in_a_row = is_loser_called() ? probation_->loser : incumbent_;
-  const std::size_t arm = duel_ ? begin_duel_call(bytes) : in_a_row;
+  begin_due_duel();
+  const auto* second_look = std::get_if<SecondLook>(&phase_);
+  const std::size_t in_a_row = second_look != nullptr ? second_look->loser : incumbent_;
+  const std::size_t arm = is<Duel>() ? begin_duel_call(bytes) : in_a_row;
   return arm == 0 ? nullptr : &arms_[arm].spec;
 }
 
 std::size_t Learner::begin_duel_call(std::size_t bytes) {
   // A duel that waits for calls of its size for too long begins anew.
-  if (calls_ > duel_->last_call + most_calls_for_pair) challenge(duel_->challenger);
-  Duel& duel = *duel_;
+  const Duel& begun = std::get<Duel>(phase_);
+  if (calls_ > begun.last_call + most_calls_for_pair) challenge(begun.challenger);
+  Duel& duel = std::get<Duel>(phase_);
   if (duel.bytes == 0) duel.bytes = bytes;
   duel.has_this_call = bytes == duel.bytes;
   if (!duel.has_this_call) return incumbent_;
@@ -569,18 +591,20 @@ std::size_t Learner::begin_duel_call(std::size_t bytes) {
 }
 
 bool Learner::wants_time() const {
-  if (is_settled_) return false;
+  if (is_settled()) return false;
   // Only calls shortly before the ranks compare notes are timed.
-  return duel_ || least_per_byte_ || word_per_byte_ || calls_ + 2 * Watch::window >= next_watch_;
+  const bool is_looked_at = is<Watching>() || is<SecondLook>();
+  return !is_looked_at || calls_ + 2 * Watch::window >= next_watch_;
 }
 
 void Learner::end(double seconds) {
-  if (is_settled_) return;
+  if (is_settled()) return;
   seconds = measured(seconds);
   tally_.seconds += seconds;
   ++tally_.timed;
   ++all_timed_;
-  if (duel_ && duel_->has_this_call) return duel_->trial.count(seconds);
+  Duel* duel = std::get_if<Duel>(&phase_);
+  if (duel != nullptr && duel->has_this_call) return duel->trial.count(seconds);
   watch_.count(seconds, current_bytes_, all_timed_);
 }
 
@@ -588,60 +612,18 @@ void Learner::expect(double seconds, std::size_t bytes) {
   arms_[0].in_a_row = seconds;
   arms_[0].bytes = bytes;
   watch_.expect(seconds, bytes);
-  if (!is_native(0) && bytes > 0) word_per_byte_ = seconds / static_cast<double>(bytes);
+  if (!is_native(0) && bytes > 0) phase_ = Believing{.per_byte = seconds / static_cast<double>(bytes)};
 }
 
 std::optional<Learner::Outcome> Learner::take_news() {
-  return std::exchange(has_news_, false) ? outcome() : std::nullopt;
+  return take(News::decision) ? outcome() : std::nullopt;
 }
 
 std::optional<Learner::Outcome> Learner::outcome() const {
-  if (!is_measured_) return std::nullopt;
+  if (!is_measured()) return std::nullopt;
   Outcome outcome = decided_;
   outcome.spec = in_force();
   return outcome;
-}
-
-namespace {
-
-/// What is known about a standing choice from this source.
-Learner::Standing standing_of(const Claim& claim) {
-  switch (claim.source) {
-    case Source::table:  // it was measured on this cluster, and the user wants it
-      return Learner::Standing::proven;
-    case Source::learnt:
-      // Without a time, only a duel shows what it is worth.
-      return claim.seconds > 0 ? Learner::Standing::decided : Learner::Standing::proven;
-    case Source::model:
-      return Learner::Standing::modelled;
-    default:
-      return Learner::Standing::presumed;
-  }
-}
-
-/// Whether the spec of `claim` may challenge a standing choice from this source. The user's table is only
-/// compared with `native`, and the model has already considered what the rule says.
-bool may_challenge(const Claim& claim, Source standing) {
-  if (!claim.spec || claim.spec->is_pass_through()) return false;
-  return (standing == Source::learnt && claim.source == Source::rule) ||
-         (standing == Source::model && claim.source == Source::model);
-}
-
-}  // namespace
-
-Learner make_learner(std::span<const Claim> claims) {
-  const auto standing =
-      std::ranges::find_if(claims, [](const Claim& claim) { return claim.spec.has_value(); });
-  std::vector<Candidate> others{{}};  // `native`
-  for (const Claim& claim : claims) {
-    if (!may_challenge(claim, standing->source) || *claim.spec == *standing->spec) continue;
-    const double expected = standing->seconds > 0 ? claim.seconds / standing->seconds : 0;
-    others.push_back({.spec = *claim.spec, .expected = expected > 0 ? expected : 1});
-  }
-  const Learner::Standing known = standing_of(*standing);
-  Learner learner(*standing->spec, known, others);
-  if (known == Learner::Standing::decided) learner.expect(standing->seconds, standing->bytes);
-  return learner;
 }
 
 }  // namespace stretto

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "learn/races/late_rank.hpp"
@@ -14,7 +15,6 @@
 #include "learn/races/policies.hpp"
 #include "learn/races/trial.hpp"
 #include "learn/races/watch.hpp"
-#include "select/claims.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -102,7 +102,7 @@ class Learner {
   void end(double seconds);
 
   /// Whether nothing is left to find out or to watch, so that no figures are needed any more.
-  [[nodiscard]] bool is_settled() const { return is_settled_; }
+  [[nodiscard]] bool is_settled() const { return is<Settled>(); }
   /// The spec of calls that try nothing.
   [[nodiscard]] const Spec& in_force() const { return arms_[incumbent_].spec; }
   /// What is in force, once it has been measured; nothing before.
@@ -138,7 +138,19 @@ class Learner {
     double in_duel = 0;     // seconds of a call in its last duel; 0: not known
   };
 
-  /// The trial under way between the incumbent and a challenger.
+  // The phases. A learner is in one of them, and each has only what it needs.
+
+  /// The first call is made on trust: no spec can take fewer seconds per byte (promise()).
+  struct Trusting {
+    double least_per_byte;
+  };
+
+  /// One of the first two calls is to take the seconds per byte of an earlier job (expect()).
+  struct Believing {
+    double per_byte;
+  };
+
+  /// A trial between the incumbent and a challenger.
   struct Duel {
     Trial trial;
     std::size_t challenger;
@@ -149,16 +161,32 @@ class Learner {
     bool checks_network = false;  // its first turns show whether the last duel's times still hold
   };
 
+  /// Calls in a row by the incumbent are looked at from time to time.
+  struct Watching {
+    bool must_look;  // before another duel
+  };
+
   /// The last duels, until calls in a row have confirmed their winner.
   struct Probation {
-    std::size_t loser;            // the best one of these duels
-    double of_loser;              // seconds of a call in its duel
-    std::size_t bytes;            // of these calls
-    double of_winner = 0;         // of a call in a row; more than 0: the loser now makes calls in a row
-    bool has_shown_once = false;  // the loser has shown once that it is faster
-    bool was_surprised = false;   // a turn of another duel has brought the look at calls in a row forward
-    bool was_checked = false;     // whether the network is as in the duel
+    std::size_t loser;           // the best one of these duels
+    double of_loser;             // seconds of a call in its duel
+    std::size_t bytes;           // of these calls
+    bool was_surprised = false;  // a turn of another duel has brought the look at calls in a row forward
+    bool was_checked = false;    // whether the network is as in the duel
   };
+
+  /// The loser of the last duels makes calls in a row, in the winner's place.
+  struct SecondLook {
+    std::size_t loser;
+    std::size_t bytes;
+    double of_winner;             // seconds of a call in a row
+    bool has_shown_once = false;  // the loser has shown once that it is faster
+  };
+
+  /// Nothing is left to find out or to watch.
+  struct Settled {};
+
+  using Phase = std::variant<Watching, Trusting, Believing, Duel, SecondLook, Settled>;
 
   /// The measurements of this rank since the last agreement.
   struct Tally {
@@ -168,14 +196,24 @@ class Learner {
     double agreement = 0;     // seconds
   };
 
+  /// What the learner tells its owner after an agreement, once.
+  enum class News : std::uint8_t { none, decision, change, broken_word };
+
+  template <typename Which>
+  [[nodiscard]] bool is() const {
+    return std::holds_alternative<Which>(phase_);
+  }
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
 
   [[nodiscard]] bool are_long() const {
     return decided_.call_seconds >= policies::long_seconds || counts_as_long_;
   }
+  [[nodiscard]] bool is_measured() const { return decided_.call_seconds > 0; }
+  [[nodiscard]] bool take(News news);
   void settle_promise(double seconds);
   void check_word(double seconds);
+  bool agree_on_duel(std::span<const double> figures);
   using Side = Trial::Side;
   void challenge(std::size_t arm, Side first = Side::defender, bool is_rematch = false);
   void begin_due_duel();
@@ -196,7 +234,6 @@ class Learner {
   [[nodiscard]] bool is_for_late(std::size_t arm) const { return for_late_ && arm == for_late_->arm; }
   [[nodiscard]] bool is_news(std::size_t winner) const;
   void put_on_probation(std::size_t loser, double of_loser, std::size_t bytes);
-  [[nodiscard]] bool is_loser_called() const { return probation_ && probation_->of_winner > 0; }
   [[nodiscard]] std::size_t best_in_a_row(std::size_t bytes) const;
   [[nodiscard]] bool is_unlike_duel(std::size_t arm, double seconds) const;
   void look_at_winner(const Recent& recent);
@@ -212,25 +249,19 @@ class Learner {
   std::vector<Arm> arms_;  // the first is the standing choice
   std::size_t incumbent_ = 0;
   Outcome decided_;  // the incumbent's outcome, as measured last
-  bool is_measured_ = false;
-  bool has_news_ = false;
-  bool has_changed_ = false;
-  bool is_settled_ = false;
-
-  /// The least seconds per byte that were promised, until the ranks have agreed on the first call.
-  std::optional<double> least_per_byte_;
-  bool counts_as_long_ = false;  // as the first call on trust has shown
-  /// The seconds per byte of an earlier job, until the ranks have agreed that a call has kept them.
-  std::optional<double> word_per_byte_;
-  bool has_broken_word_ = false;
-
-  std::optional<Duel> duel_;
+  Phase phase_;
+  News news_ = News::none;
   std::optional<Probation> probation_;
-  std::vector<std::size_t> challengers_;         // the next ones
-  std::uint64_t challenge_at_ = 0;               // from this call on the next one may be allowed; 0: none
-  double model_scale_ = 0;                       // seconds of a call here that takes 1 by the model
-  std::size_t rival_ = 0;                        // the challenger in the next rematch
-  std::uint64_t rematch_at_ = 0;                 // number of the call; 0: none
+  bool counts_as_long_ = false;  // as the first call on trust has shown
+
+  std::vector<std::size_t> challengers_;  // the next ones
+  std::uint64_t challenge_at_ = 0;        // from this call on the next one may be allowed; 0: none
+  double model_scale_ = 0;                // seconds of a call here that takes 1 by the model
+  struct Rematch {
+    std::size_t rival;
+    std::uint64_t at;  // number of the call
+  };
+  std::optional<Rematch> rematch_;
   std::uint64_t rematch_after_ = first_rematch;  // calls
 
   double saved_seconds_ = std::numeric_limits<double>::infinity();
@@ -240,7 +271,6 @@ class Learner {
   std::uint64_t won_until_ = 0;  // what was won is counted up to this number of calls
   Watch watch_;
   std::uint64_t next_watch_ = least_watch;  // number of the call
-  bool must_look_ = false;                  // before another duel
 
   /// A spec for a late rank, and the spec that was in force before.
   struct ForLate {
@@ -258,10 +288,5 @@ class Learner {
   std::uint64_t all_timed_ = 0;  // calls of this rank
   std::size_t current_bytes_ = 0;
 };
-
-/// Returns the learner for a kind of calls on which these claims are made (all_claims()). The first one with
-/// a spec is the standing choice. `native` challenges it, and so do the specs of the model, or of the rule
-/// that a duel of an earlier job has replaced.
-Learner make_learner(std::span<const Claim> claims);
 
 }  // namespace stretto
