@@ -6,15 +6,22 @@
 
 add_custom_target(stretto-tests)
 
-# stretto_unit_tests(FOLDER...): tests/FOLDER/*_test.cpp become one GoogleTest program each folder.
+# stretto_unit_tests(FOLDER...): tests/FOLDER/*_test.cpp become one GoogleTest program each folder. Those of the engine
+# are in tests/engine/in_process, with ranks in one process.
 function(stretto_unit_tests)
-  foreach(folder IN LISTS ARGN)
+  foreach(name IN LISTS ARGN)
+    set(folder ${name})
+    set(libraries stretto_core stretto_kernels)
+    if(name STREQUAL "engine")
+      set(folder engine/in_process)
+      set(libraries stretto_engine)
+    endif()
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp")
     if(sources)
-      add_executable(${folder}_test ${sources})
-      target_link_libraries(${folder}_test PRIVATE stretto_core stretto_kernels stretto_options GTest::gtest_main)
-      add_dependencies(stretto-tests ${folder}_test)
-      gtest_discover_tests(${folder}_test TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST
+      add_executable(${name}_test ${sources})
+      target_link_libraries(${name}_test PRIVATE ${libraries} stretto_options GTest::gtest_main)
+      add_dependencies(stretto-tests ${name}_test)
+      gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
                            PROPERTIES TIMEOUT 300 LABELS unit)
     endif()
   endforeach()
@@ -55,7 +62,7 @@ function(stretto_mpi_test)
         target_link_libraries(engine_${stem} PRIVATE stretto_engine)
       endif()
       add_executable(${program} $<TARGET_OBJECTS:engine_${stem}>)
-      target_link_libraries(${program} PRIVATE stretto_engine stretto_faces stretto_engine)
+      target_link_libraries(${program} PRIVATE stretto_faces stretto_engine)
     else()
       add_executable(${program} "${arg_SOURCE}")
     endif()

@@ -9,7 +9,7 @@ namespace stretto {
 /// The role of an object for MPI. A tool has functions MPI_X, but no PMPI_X.
 enum class Kind { none, mpi_library, translates };
 
-/// Returns the kind of an object, by the symbols by which mpi/find_library.cpp tells interfaces apart. Names
+/// Returns the kind of an object, by the symbols by which mpi/library.cpp tells interfaces apart. Names
 /// do not tell enough, because libraries have many. An object that has MPI's functions in a binary interface
 /// of its own carries them out by calling another MPI library (MPItrampoline).
 inline Kind kind_of(const char* name, const Symbols& symbols) {

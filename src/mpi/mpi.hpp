@@ -66,6 +66,8 @@ class LoadedHandle {
   bool is_loaded_ = false;
 };
 
+class Endpoint;
+
 /// The differences between binary interfaces, except for the values of constants.
 struct InterfaceTraits {
   std::optional<Interface> interface;  // nothing: that of a simulation, or none is known yet
@@ -107,6 +109,11 @@ struct InterfaceTraits {
   void (*spare)(MPI_Comm) = nullptr;
   /// Returns a number that changes whenever bytes of a message in flight have moved.
   std::uint64_t (*steps)(MPI_Request) = nullptr;
+  /// Returns the endpoint of the job, and the context of a communicator's messages there.
+  Endpoint& (*endpoint)() = nullptr;
+  std::uint64_t (*context_of)(MPI_Comm) = nullptr;
+  /// Returns the error code that stands for a reason, which must stay valid.
+  int (*code_of)(const char* reason) = nullptr;
   /// Error codes from here on stand for a reason, which MPI_Error_string() returns.
   static constexpr int first_reason = 1000;
 

@@ -108,9 +108,10 @@ Pipelining pipelining_of(const Spec& spec) {
 
 std::unique_ptr<Execution> make_execution(Schedule schedule, const Spec& spec) {
   if (spec.recipe.algorithm->relays) {
-    return std::make_unique<RelayedExecution>(mpi.comm_world, nullptr, std::move(schedule), nullptr);
+    return std::make_unique<RelayedExecution>(make_transport(mpi.comm_world), nullptr, std::move(schedule),
+                                              nullptr);
   }
-  return std::make_unique<ScheduleExecution>(mpi.comm_world, nullptr, std::move(schedule),
+  return std::make_unique<ScheduleExecution>(make_transport(mpi.comm_world), nullptr, std::move(schedule),
                                              pipelining_of(spec));
 }
 

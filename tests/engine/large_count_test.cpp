@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
   std::vector<std::uint8_t> data(count);
   for (std::size_t i = 0; i < count; ++i) data[i] = value(world_rank, i);
   const Recipe ring = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
-  ScheduleExecution execution(mpi.comm_world, nullptr, build(ring, Topology::flat(2), 0, world_rank),
-                              Pipelining{.window = 1});
+  ScheduleExecution execution(make_transport(mpi.comm_world), nullptr,
+                              build(ring, Topology::flat(2), 0, world_rank), Pipelining{.window = 1});
   Call call = Call::whole(data.data(), data.data(), count, find_element(mpi.uint8_t, mpi.sum).value());
   call.in_place = true;
   STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);

@@ -87,7 +87,7 @@ void observe(Execution& execution, Copies& copies) {
 
 void observe_ring(const Pipelining& pipelining, Copies& copies) {
   const Recipe recipe = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
-  ScheduleExecution execution(mpi.comm_world, nullptr,
+  ScheduleExecution execution(make_transport(mpi.comm_world), nullptr,
                               build(recipe, Topology::flat(size_of(mpi.comm_world)), 0, world_rank),
                               pipelining);
   observe(execution, copies);

@@ -142,7 +142,7 @@ void run_recipe(MPI_Comm comm, const Recipe& recipe, const Topology& topology, i
   const Collective collective = recipe.algorithm->collective;
   Schedule schedule = build(recipe, topology, root, world_rank);
   const int rounds = schedule.rounds();
-  RelayedExecution execution(comm, nullptr, std::move(schedule), neighbours);
+  RelayedExecution execution(make_transport(comm), nullptr, std::move(schedule), neighbours);
   const auto run_right = [&] {
     Exchange right(collective, topology.ranks(), root, unit, Expectation::right);
     Steps steps;
@@ -189,7 +189,7 @@ void lose_lengths(const Recipe& recipe, const Topology& topology) {
   // communicator.
   MPI_Comm comm;
   comm = make_communicator(size_of(mpi.comm_world));
-  RelayedExecution execution(comm, nullptr, build(recipe, topology, 0, world_rank));
+  RelayedExecution execution(make_transport(comm), nullptr, build(recipe, topology, 0, world_rank));
   Exchange exchange(recipe.algorithm->collective, topology.ranks(), 0, 5, Expectation::right);
   real_irecv = mpi.Irecv;
   if (world_rank == failing_rank) mpi.Irecv = fail_once;

@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
       Call::whole(input.data(), output.data(), count, find_element(mpi.float_, mpi.sum).value());
   const Topology topology = Topology::flat(size_of(mpi.comm_world));
   for (const Recipe& recipe : sample_recipes(Collective::allreduce)) {
-    ScheduleExecution execution(mpi.comm_world, nullptr, build(recipe, topology, 0, world_rank),
+    ScheduleExecution execution(make_transport(mpi.comm_world), nullptr,
+                                build(recipe, topology, 0, world_rank),
                                 Pipelining{.segments = 7, .window = 3});
     STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
     const std::size_t before = allocations;

@@ -62,8 +62,8 @@ void progress_until(Execution& execution, const Done& done) {
 void run(const Pipelining& pipelining, bool fails) {
   const int ranks = size_of(mpi.comm_world);
   const Recipe recipe = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
-  ScheduleExecution execution(mpi.comm_world, nullptr, build(recipe, Topology::flat(ranks), 0, world_rank),
-                              pipelining);
+  ScheduleExecution execution(make_transport(mpi.comm_world), nullptr,
+                              build(recipe, Topology::flat(ranks), 0, world_rank), pipelining);
   const std::vector<float> users(count, 1);
   std::vector<float> input(count, -1);
   std::vector<float> output(count, -1);

@@ -87,9 +87,8 @@ class Execution {
   [[nodiscard]] virtual std::uint64_t steps() const { return 0; }
   /// Whether the call ended before its messages, so that MPI may still move them.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  /// Whether the call's memory must stay, since the MPI library may still use it. Without a library, messages
-  /// are taken back.
-  [[nodiscard]] bool leaves_memory() const { return gave_up_ && mpi.has_library(); }
+  /// Whether the call's memory must stay, since the MPI library may still use it.
+  [[nodiscard]] virtual bool leaves_memory() const { return gave_up_; }
 
   /// Returns the rank of the collective's communicator that has ended while the call needed it, or -1. The
   /// execution has given up then.

@@ -18,10 +18,12 @@ std::size_t length_of(std::span<const std::size_t> borders, std::size_t block) {
 
 }  // namespace
 
-RelayedExecution::RelayedExecution(MPI_Comm comm, Peers peers, Schedule schedule, SharedNeighbours neighbours)
+RelayedExecution::RelayedExecution(std::unique_ptr<Transport> transport, Peers peers, Schedule schedule,
+                                   SharedNeighbours neighbours)
     : blocks_(static_cast<std::size_t>(schedule.blocks())),
       scratch_blocks_(schedule.scratch_shape().size()),
-      walk_(comm, std::move(peers), std::move(schedule), {}, Keep::nothing, std::move(neighbours)) {}
+      walk_(std::move(transport), std::move(peers), std::move(schedule), {}, Keep::nothing,
+            std::move(neighbours)) {}
 
 void RelayedExecution::start(const Call& call, const CallResources& resources) {
   begin(call, resources);

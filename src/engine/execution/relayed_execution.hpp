@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,8 @@ class RelayedExecution final : public Execution {
  public:
   /// Takes the arguments of a ScheduleExecution. Persistent calls keep no requests: lengths may differ from
   /// call to call.
-  RelayedExecution(MPI_Comm comm, Peers peers, Schedule schedule, SharedNeighbours neighbours = nullptr);
+  RelayedExecution(std::unique_ptr<Transport> transport, Peers peers, Schedule schedule,
+                   SharedNeighbours neighbours = nullptr);
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 1; }
   void start(const Call& call, const CallResources& resources) override;
@@ -40,6 +42,7 @@ class RelayedExecution final : public Execution {
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !is_under_way_ || gave_up_; }
   void give_up() override;
+  [[nodiscard]] bool leaves_memory() const override { return gave_up_ && walk_.leaves_memory(); }
   [[nodiscard]] std::uint64_t steps() const override { return walk_.steps(); }
   /// Segment 0 is the walk of lengths, segment 1 that of data.
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;

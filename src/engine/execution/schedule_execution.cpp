@@ -6,8 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "engine/messages/library_progress.hpp"
-
 namespace stretto {
 namespace {
 
@@ -28,16 +26,15 @@ bool has_several_messages_of_a_pair(std::span<const Action> round) {
 
 }  // namespace
 
-ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule,
+ScheduleExecution::ScheduleExecution(std::unique_ptr<Transport> transport, Peers peers, Schedule schedule,
                                      const Pipelining& pipelining, Keep keep, SharedNeighbours neighbours)
-    : comm_(comm),
-      peers_(std::move(peers)),
+    : peers_(std::move(peers)),
       schedule_(std::move(schedule)),
       pipelining_(pipelining),
       keep_(keep),
       neighbours_(std::move(neighbours)),
       width_(static_cast<std::size_t>(schedule_.widest_round())),
-      messages_(comm) {
+      messages_(std::move(transport)) {
   if (!neighbours_) return;
   for (int index = 0; index < schedule_.rounds(); ++index) {
     const auto round = schedule_.round(index);
@@ -69,25 +66,17 @@ void ScheduleExecution::start(const Call& call, const CallResources& resources) 
   reserve_memory();
   has_memory_ = true;
   staged_.begin(call_, schedule_, segment_count_);
-  if (uses_shared_memory()) check_datatype();
+  // If no message is posted, nothing else tells whether messages can have such elements.
+  const Element& element = call_.element;
+  if (uses_shared_memory() && element.kernel == nullptr && element.datatype != mpi.byte && call_.count > 0)
+    check(messages_.check(element));
   begin_walks();
   const std::size_t bytes = call_.count * static_cast<std::size_t>(call_.element.size);
-  if (uses_shared_memory() && messages_.count() == 0 && idle_polls_.count_call(bytes)) drive_library(comm_);
+  if (uses_shared_memory() && messages_.count() == 0 && idle_polls_.count_call(bytes)) messages_.drive();
 }
 
 bool ScheduleExecution::uses_shared_memory() const {
   return neighbours_ && may_cross_memory(call_.element);
-}
-
-/// The MPI library checks the datatype of a message, and reports errors on `comm_`. If no message is posted,
-/// an error would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
-void ScheduleExecution::check_datatype() {
-  const Element& element = call_.element;
-  if (element.kernel != nullptr || element.datatype == mpi.byte || call_.count == 0) return;
-  MPI_Request unused = mpi.request_null;
-  check(mpi.Recv_init(call_.output != nullptr ? call_.output : const_cast<void*>(call_.input), 1,
-                      element.datatype, 0, resources_.first_tag, comm_, &unused));
-  if (unused != mpi.request_null) mpi.Request_free(&unused);
 }
 
 void ScheduleExecution::start_failed(const Call& call, const CallResources& resources, int error) {
@@ -106,7 +95,7 @@ void ScheduleExecution::prepare(const Call& call, const CallResources& resources
   resources_ = resources;
   segment_count_ = segments_of(call);
   in_flight_ = tags(call);
-  messages_.begin(in_flight_ * width_, resources.connections_from);
+  messages_.begin(in_flight_ * width_, call_.element, resources.connections_from);
   reserve_places();
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     flight.lane = uses_shared_memory() ? resources.lane(flight.index) : CallResources::none;
@@ -176,7 +165,7 @@ void ScheduleExecution::reserve_memory() {
     call_.in_place = false;
   }
   const std::size_t messages = segment_count_ * schedule_.actions().size();
-  if (keep_ == Keep::requests && messages <= MessageRequests::most_kept) messages_.keep(messages);
+  if (keep_ == Keep::requests) messages_.keep(messages);
 }
 
 void ScheduleExecution::release_memory() {
@@ -345,9 +334,9 @@ void ScheduleExecution::post_message(Flight& flight, Transfer& transfer, std::si
                                          .expected = count,
                                          .peer = peer_of(action),
                                          .tag = resources_.first_tag + static_cast<int>(flight.index),
-                                         .sends = sends},
-                                        call_.element, flight.first_slot + slot,
-                                        flight.segment * schedule_.actions().size() + number, error);
+                                         .sends = sends,
+                                         .number = flight.segment * schedule_.actions().size() + number},
+                                        flight.first_slot + slot, error);
   check(error);
   if (is_posted) ++flight.posted;
 }
@@ -377,7 +366,7 @@ bool ScheduleExecution::advance_flights() {
 void ScheduleExecution::look_around() {
   if (!idle_polls_.count()) return;
   // The program's own MPI operations must go on while it waits here, even if nothing of this call needs MPI.
-  if (messages_.count_of_library() == 0) drive_library(comm_);
+  messages_.drive_if_idle();
   if (neighbours_ && idle_polls_.is_time_for_peers()) look_for_lost_peer();
 }
 
@@ -395,12 +384,10 @@ void ScheduleExecution::look_for_lost_peer() {
   }
   const int peer = find_ended_peer(has_given_up);
   if (peer < 0 || (has_given_up && !std::exchange(suspects_, true))) return;
-  if (mpi.has_library()) {
-    check(mpi.err_other);
-    lost_peer_ = peer;
-  } else {
-    check(mpi.note_ended((*peers_)[static_cast<std::size_t>(peer)], has_given_up));
-  }
+  const int code =
+      messages_.note_ended(peers_ ? (*peers_)[static_cast<std::size_t>(peer)] : peer, has_given_up);
+  if (code == MPI_SUCCESS) lost_peer_ = peer;
+  check(code == MPI_SUCCESS ? mpi.err_other : code);
   give_up();
 }
 
@@ -422,12 +409,15 @@ int ScheduleExecution::find_ended_peer(bool& has_given_up) const {
 
 bool ScheduleExecution::test_messages() {
   int failure = MPI_SUCCESS;
-  const int done = messages_.test(
+  const std::size_t done = messages_.test(
       in_flight_ * width_,
-      [&](const CompletedMessage& message) {
+      [&](const Completed& message) {
+        if (gave_up_) return;
         const Transfer& transfer = transfers_[message.slot];
         if (transfer.action->receives()) check_length(transfer, message);
         check(message.error);
+        // The other ranks hear of it without messages of this call.
+        if (mpi.is_end(message.error)) return give_up();
         finish(flights_[message.slot / width_], transfer);
       },
       failure);
@@ -517,24 +507,18 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
   return all;
 }
 
-/// Checks the length of a message. The MPI library reports messages that are too long. (Without a library,
-/// the status says how long they are.)
-void ScheduleExecution::check_length(const Transfer& transfer, const CompletedMessage& message) {
-  const bool is_too_long =
-      message.error == mpi.err_truncate && (message.own != nullptr || !mpi.has_library());
-  if ((message.error != MPI_SUCCESS && !is_too_long) || has_failed() || transfer.count > INT_MAX) return;
-  const std::optional<int> known = message.arrived(call_.element);
-  if (!known) return;
-  const int arrived = *known;
+/// Checks the length of a message. (The MPI library does not say how long one is that is too long.)
+void ScheduleExecution::check_length(const Transfer& transfer, const Completed& message) {
+  if (!message.arrived || has_failed()) return;
+  const auto size = static_cast<std::size_t>(call_.element.size);
+  const std::size_t arrived = *message.arrived;
+  const std::size_t expected = transfer.count * size;
   // In some programs, the receive counts of a collective with private lengths exceed what is sent.
   const bool may_be_shorter = call_.walk == Walk::only && !call_.output_borders.empty() && arrived > 0;
-  if (arrived == static_cast<int>(transfer.count) || may_be_shorter) return;
+  if (arrived == expected || may_be_shorter) return;
   check(mpi.err_other);
-  if (arrived <= 0) return;  // this tells that the sender has failed
-  const auto size = static_cast<std::size_t>(call_.element.size);
-  wrong_length_ = {.peer = transfer.action->peer,
-                   .expected = transfer.count * size,
-                   .arrived = static_cast<std::size_t>(arrived) * size};
+  if (arrived == 0) return;  // this tells that the sender has failed
+  wrong_length_ = {.peer = transfer.action->peer, .expected = expected, .arrived = arrived};
 }
 
 void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {

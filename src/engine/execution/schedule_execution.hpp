@@ -10,7 +10,7 @@
 #include "engine/execution/execution.hpp"
 #include "engine/messages/idle_polls.hpp"
 #include "engine/messages/memory_transfer.hpp"
-#include "engine/messages/message_requests.hpp"
+#include "engine/messages/message_slots.hpp"
 #include "engine/messages/neighbours.hpp"
 #include "engine/staging/staged_segments.hpp"
 #include "schedule/pipelining.hpp"
@@ -27,8 +27,8 @@ enum class Keep : std::uint8_t {
   requests,  // all calls are the same (a persistent collective): memory, and a request for every message
 };
 
-/// Runs a schedule on MPI point-to-point, and through shared memory between ranks of a node: k segments, of
-/// which a window is in flight. Each segment is a walk through the same schedule with other elements and
+/// Runs a schedule on messages of a transport, and through shared memory between ranks of a node: k segments,
+/// of which a window is in flight. Each segment is a walk through the same schedule with other elements and
 /// another tag, or lane. Data that arrives is reduced and passed on at once, so other segments fill the gaps
 /// of one segment. An execution is made once for a communicator and a schedule, and started any number of
 /// times. Only the first start of a size allocates.
@@ -41,10 +41,10 @@ enum class Keep : std::uint8_t {
 /// know that it has failed: a rank whose lengths did not arrive could not tell which messages are empty.
 class ScheduleExecution final : public Execution {
  public:
-  /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
-  /// be cut: `pipelining` is empty then.
-  ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule, const Pipelining& pipelining,
-                    Keep keep = Keep::nothing, SharedNeighbours neighbours = nullptr);
+  /// A schedule that sends runs of the caller's blocks must not be cut: `pipelining` is empty then.
+  ScheduleExecution(std::unique_ptr<Transport> transport, Peers peers, Schedule schedule,
+                    const Pipelining& pipelining, Keep keep = Keep::nothing,
+                    SharedNeighbours neighbours = nullptr);
 
   /// Returns one tag for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
@@ -54,6 +54,7 @@ class ScheduleExecution final : public Execution {
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
   void give_up() override;
+  [[nodiscard]] bool leaves_memory() const override { return gave_up_ && !messages_.takes_back(); }
   [[nodiscard]] std::uint64_t steps() const override { return messages_.steps(); }
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
@@ -86,7 +87,6 @@ class ScheduleExecution final : public Execution {
 
   void prepare(const Call& call, const CallResources& resources);
   [[nodiscard]] bool uses_shared_memory() const;
-  void check_datatype();
   void reserve_places();
   void reserve_memory();
   void release_memory();
@@ -107,7 +107,7 @@ class ScheduleExecution final : public Execution {
   bool test_messages();
   bool advance_memory(Flight& flight);
   bool advance_memory(Flight& flight, Transfer& transfer);
-  void check_length(const Transfer& transfer, const CompletedMessage& message);
+  void check_length(const Transfer& transfer, const Completed& message);
   void finish(Flight& flight, const Transfer& transfer);
   void go_on(Flight& flight);
   void compute(const Flight& flight, const Action& action);
@@ -134,7 +134,6 @@ class ScheduleExecution final : public Execution {
     return peers_ ? (*peers_)[static_cast<std::size_t>(action.peer)] : action.peer;
   }
 
-  MPI_Comm comm_;
   Peers peers_;
   Schedule schedule_;
   Pipelining pipelining_;
@@ -150,7 +149,7 @@ class ScheduleExecution final : public Execution {
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
   CallResources resources_;
-  MessageRequests messages_;
+  MessageSlots messages_;
   IdlePolls idle_polls_;
   bool suspects_ = false;   // a peer had given up when this rank looked last
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written

@@ -14,25 +14,11 @@
 namespace stretto::faces::sockets {
 namespace {
 
-using Kind = TreeCall::Kind;
-
 std::size_t bytes_in(RawCount count, MPI_Datatype type) {
   return static_cast<std::size_t>(count) * type->bytes;
 }
 
-std::span<std::byte> bytes_of(void* data, int count, MPI_Datatype type) {
-  return {static_cast<std::byte*>(data), bytes_in(count, type)};
-}
-
-void take_input(const void* input, std::span<std::byte> output) {
-  if (input != mpi.in_place && !output.empty()) std::memcpy(output.data(), input, output.size());
-}
-
-TreeCall::Reduce reduction(int count, MPI_Datatype type, MPI_Op op) {
-  return [=](const std::byte* in, std::byte* inout) { Functions::Reduce_local(in, inout, count, type, op); };
-}
-
-int start(std::unique_ptr<TreeCall> call, MPI_Comm comm, MPI_Request* request) {
+int start(std::unique_ptr<ShortCall> call, MPI_Comm comm, MPI_Request* request) {
   *request = new OpaqueRequest;
   (*request)->comm = comm;
   (*request)->call = std::move(call);
@@ -40,21 +26,14 @@ int start(std::unique_ptr<TreeCall> call, MPI_Comm comm, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-std::unique_ptr<TreeCall> reduce_to_all(const void* input, void* output, int count, MPI_Datatype type,
-                                        MPI_Op op, MPI_Comm comm) {
-  const auto data = bytes_of(output, count, type);
-  take_input(input, data);
-  return std::make_unique<TreeCall>(*comm, Kind::to_all, 0, data, reduction(count, type, op));
-}
-
-std::unique_ptr<TreeCall> gather_to_all(const void* input, int count, MPI_Datatype type, void* output,
-                                        MPI_Comm comm) {
-  const auto all = static_cast<std::byte*>(output);
+std::unique_ptr<ShortCall> reduce_to_all(const void* input, void* output, int count, MPI_Datatype type,
+                                         MPI_Op op, MPI_Comm comm) {
   const std::size_t bytes = bytes_in(count, type);
-  auto* own =
-      const_cast<void*>(input == mpi.in_place ? all + static_cast<std::size_t>(comm->rank) * bytes : input);
-  return std::make_unique<TreeCall>(*comm, Kind::gather, 0, bytes_of(own, count, type), TreeCall::Reduce{},
-                                    all);
+  if (input != mpi.in_place && bytes > 0) std::memcpy(output, input, bytes);
+  const auto size = static_cast<std::ptrdiff_t>(type->bytes);
+  // Functions::Reduce_local() does it.
+  const Element element{.datatype = type, .op = op, .size = size, .extent = size, .true_extent = size};
+  return ShortCall::allreduce(*comm, output, static_cast<std::size_t>(count), element);
 }
 
 /// Carries out a call that has no schedule: on one rank, whose output is its input, or without data.
@@ -132,18 +111,21 @@ int Functions::Iallreduce(const void* input, void* output, int count, MPI_Dataty
 }
 
 int Functions::Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  return run(std::make_unique<TreeCall>(*comm, Kind::bcast, root, bytes_of(data, count, type)));
+  return run(ShortCall::bcast(*comm, data, bytes_in(count, type), root));
 }
 
 int Functions::Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
                       MPI_Request* request) {
-  return start(std::make_unique<TreeCall>(*comm, Kind::bcast, root, bytes_of(data, count, type)), comm,
-               request);
+  return start(ShortCall::bcast(*comm, data, bytes_in(count, type), root), comm, request);
 }
 
 int Functions::Allgather(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
                          MPI_Datatype /*its*/, MPI_Comm comm) {
-  return run(gather_to_all(input, count, type, output, comm));
+  const std::size_t bytes = bytes_in(count, type);
+  const void* const part =
+      input == mpi.in_place ? static_cast<std::byte*>(output) + static_cast<std::size_t>(comm->rank) * bytes
+                            : input;
+  return run(ShortCall::allgather(*comm, part, bytes, output));
 }
 
 void* find_symbol(const char* name) {

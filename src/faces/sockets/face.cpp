@@ -192,6 +192,9 @@ void bind() {
   mpi.steps = [](MPI_Request request) -> std::uint64_t {
     return request == nullptr ? 0 : request->message.steps.load(std::memory_order_relaxed);
   };
+  mpi.endpoint = []() -> Endpoint& { return *job->endpoint; };
+  mpi.context_of = [](MPI_Comm comm) { return comm->context; };
+  mpi.code_of = &code_of;
 }
 
 /// The mutex that guards `job` against calls of other threads while the job ends.
@@ -231,7 +234,7 @@ void wait_for(bool (*has_ended)(void*), void* what) {
   }
 }
 
-int run(std::unique_ptr<TreeCall> call) {
+int run(std::unique_ptr<ShortCall> call) {
   wait_until([&] { return call->advance(); });
   return call->error();
 }
@@ -279,12 +282,11 @@ std::string begin_own_network(std::unique_ptr<Endpoint> endpoint, double seconds
   faces::sockets::bind();
   Address own = job->endpoint->listens_at();
   std::vector<Address> all(static_cast<std::size_t>(job->endpoint->ranks()));
-  TreeCall exchange(job->world, TreeCall::Kind::gather, 0, std::as_writable_bytes(std::span(&own, 1)), {},
-                    reinterpret_cast<std::byte*>(all.data()));
+  const auto exchange = faces::sockets::ShortCall::allgather(job->world, &own, sizeof own, all.data());
   const std::string late = "not all " + std::to_string(all.size()) + " ranks arrived in time";
   mpi.limit(mpi.comm_world, seconds, late.c_str());
-  faces::sockets::wait_until([&] { return exchange.advance(); });
-  if (const char* const reason = faces::sockets::reason_of(exchange.error())) return reason;
+  faces::sockets::wait_until([&] { return exchange->advance(); });
+  if (const char* const reason = faces::sockets::reason_of(exchange->error())) return reason;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     job->endpoint->set_address(static_cast<int>(rank), all[rank]);
   return {};

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "faces/sockets/tree_call.hpp"
+#include "faces/sockets/short_call.hpp"
 #include "kernels/reduce.hpp"
 #include "mpi/mpi.hpp"
 #include "sockets/endpoint.hpp"
@@ -59,7 +59,7 @@ struct OpaqueOp {
 
 struct OpaqueRequest {
   Message message;
-  std::unique_ptr<TreeCall> call;  // in place of a message
+  std::unique_ptr<faces::sockets::ShortCall> call;  // in place of a message
   const OpaqueComm* comm = nullptr;
   bool is_persistent = false;
   bool is_active = false;
@@ -126,7 +126,7 @@ int code_of(const char* reason);
 const char* reason_of(int code);
 
 /// Starts a collective of the core's own and waits for it. Returns an MPI error code.
-int run(std::unique_ptr<TreeCall> call);
+int run(std::unique_ptr<ShortCall> call);
 
 }  // namespace faces::sockets
 }  // namespace stretto

@@ -242,11 +242,11 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
   const Recipe& recipe = spec.recipe;
   Schedule schedule = build(recipe, topology_, key.root, rank_);
   if (recipe.algorithm->relays) {
-    return std::make_unique<RelayedExecution>(channel_pool().comm(), ranks_in_world_, std::move(schedule),
-                                              neighbours_);
+    return std::make_unique<RelayedExecution>(make_transport(channel_pool().comm()), ranks_in_world_,
+                                              std::move(schedule), neighbours_);
   }
   return std::make_unique<ScheduleExecution>(
-      channel_pool().comm(), ranks_in_world_, std::move(schedule),
+      make_transport(channel_pool().comm()), ranks_in_world_, std::move(schedule),
       recipe.algorithm->stays_whole() ? Pipelining{} : pipelining_of(spec),
       persistent ? Keep::requests : Keep::nothing, neighbours_);
 }

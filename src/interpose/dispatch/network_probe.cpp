@@ -143,7 +143,7 @@ class Measurement {
 
  private:
   ScheduleExecution make(const ProbeStep& step, Schedule schedule) const {
-    return {channel_pool().comm(),
+    return {make_transport(channel_pool().comm()),
             state_.peers(),
             std::move(schedule),
             {.segments = step.messages,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/mpi.hpp"
+#include "mpi/library.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "elf/objects.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
@@ -52,28 +53,14 @@ bool is_initialized(void* handle) {
   return ask != nullptr && ask(&answer) == 0 && answer != 0;
 }
 
-struct Close {
-  void operator()(void* handle) const { dlclose(handle); }
-};
-
-/// An MPI library of the process.
-struct Library {
-  std::string path;
-  std::unique_ptr<void, Close> handle;  // of dlopen
-  std::optional<Interface> interface;   // nothing: one that Stretto does not know
-};
-
 std::optional<Library> open_library(const std::string& path) {
-  std::unique_ptr<void, Close> handle(dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD));
+  std::unique_ptr<void, CloseLibrary> handle(dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD));
   if (handle == nullptr || dlsym(handle.get(), "PMPI_Init") == nullptr) return std::nullopt;
   const std::optional<Interface> interface = interface_of(path, handle.get());
   return Library{path, std::move(handle), interface};
 }
 
-/// Returns the library that the program calls, if any is loaded: the first one that is initialized, or else
-/// the first one. (A library of the standard ABI that translates has loaded another one behind it, for
-/// itself.)
-std::optional<Library> find_library() {
+std::optional<Library> find_any_library() {
   std::optional<Library> found;
   for (const std::string& path : loaded_objects()) {
     std::optional<Library> one = may_be_mpi(base_name(path.c_str())) ? open_library(path) : std::nullopt;
@@ -85,17 +72,32 @@ std::optional<Library> find_library() {
   return found;
 }
 
-/// Returns the library that has a function.
-std::optional<Library> library_of(const void* function) {
+void* library = nullptr;  // of dlopen, once it is found
+bool was_looked_for = false;
+
+}  // namespace
+
+void CloseLibrary::operator()(void* handle) const {
+  dlclose(handle);
+}
+
+std::optional<Library> find_library(const void* function) {
+  if (function == nullptr) return find_any_library();
   Dl_info object{};
   return dladdr(function, &object) == 0 ? std::nullopt : open_library(object.dli_fname);
 }
 
-void* library = nullptr;  // of dlopen, once it is found
-bool is_certain = false;  // that the program calls it
-bool was_looked_for = false;
+bool is_library_certain() {
+  was_looked_for = true;
+  static bool is_certain = false;
+  // A process may load several MPI libraries, and only one of them is initialized.
+  is_certain = is_certain || is_initialized(library);
+  return is_certain;
+}
 
-}  // namespace
+void use_library(void* handle) {
+  library = handle;
+}
 
 void* mpi_symbol(const char* name) {
   if (!mpi.has_library()) return mpi.own_symbol(name);
@@ -113,7 +115,7 @@ void* any_mpi_symbol(const char* name) {
     if (void* own = mpi.own_symbol(name)) return own;
   }
   if (library != nullptr) return mpi_symbol(name);
-  const std::optional<Library> found = find_library();
+  const std::optional<Library> found = find_any_library();
   return found ? dlsym(found->handle.get(), name) : nullptr;
 }
 
@@ -123,32 +125,8 @@ bool was_library_looked_for() {
 
 std::string find_passed_by() {
   if (was_looked_for) return {};
-  const std::optional<Library> found = find_library();
+  const std::optional<Library> found = find_any_library();
   return found && is_initialized(found->handle.get()) ? found->path : "";
-}
-
-std::string load_mpi(const void* function) {
-  was_looked_for = true;
-  if (!mpi.has_library()) return {};
-  // A process may load several MPI libraries, and only one of them is initialized.
-  is_certain = is_certain || is_initialized(library);
-  if (is_certain) return {};
-  std::optional<Library> found = function == nullptr ? find_library() : library_of(function);
-  if (!found) return "no MPI library is loaded in this process";
-  const BindFace bind = found->interface ? face_of(*found->interface) : nullptr;
-  if (bind == nullptr) {
-    library = nullptr;
-    return "the process uses " + found->path +
-           (found->interface ? ", of the binary interface " + std::string(name_of(*found->interface)) +
-                                   ", for which this Stretto was not built"
-                             : ", of a binary interface that Stretto does not know");
-  }
-  library = found->handle.release();
-  if (const char* const missing = bind(mpi_symbol)) {
-    library = nullptr;
-    return "the MPI library of this process lacks " + std::string(missing);
-  }
-  return {};
 }
 
 }  // namespace stretto
