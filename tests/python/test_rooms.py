@@ -54,7 +54,7 @@ CPP_ROOMS = (
 PYTHON_ROOMS = (
     *("support", "spec", "results", "plots", "model", "launch", "sockets", "lab", "doctor"),
     *("autoload", "torch", "workers"),
-    *("bench", "simulate", "calibrate", "tune", "study", "regret", "predict", "trace", "training"),
+    *("bench", "simulate", "calibrate", "tune", "study", "regret", "explain", "predict", "trace", "training"),
     *("replay", "reproduce", "show", "report", "advise", "top", "cli"),
 )
 MOST_MODULES, MOST_LINES = 15, 3000

@@ -14,10 +14,10 @@ from stretto.bench.options import check_picture
 from stretto.cli.completion import complete_collective, complete_specs
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson, ResultFile, picture_file
+from stretto.explain.measured import read_measured
 from stretto.model.device_copies import with_copies
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.predict.judgement import judge, judgement_json
-from stretto.predict.measured import read_measured
 from stretto.predict.output import draw_predictions, print_judgement, print_predictions, rule_text
 from stretto.predict.specs import (
     find_winners,

@@ -7,9 +7,9 @@ import statistics
 import sys
 from dataclasses import dataclass, field
 
+from stretto.explain.measured import Measured
 from stretto.model.walker import Call, Model
 from stretto.predict.file import FORMAT, Prediction, median_error, worst
-from stretto.predict.measured import Measured
 from stretto.spec.topologies import parse_topology
 from stretto.support.json_files import document_text
 

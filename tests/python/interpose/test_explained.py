@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.interpose.jobs import make_table, mpi_name, used
 
+from stretto.explain.choices import find_claims, look_up, read_job_table
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call
-from stretto.predict.choices import find_claims, look_up, read_job_table
 
 if TYPE_CHECKING:
     from tests.python.conftest import Runner

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli.main import app
+from stretto.explain.measured import Measured, read_measured
 from stretto.model.walker import Call, Model, load_machine, machine_text
 from stretto.predict.judgement import judge
-from stretto.predict.measured import Measured, read_measured
 from stretto.support.errors import StrettoError
 
 WHERE = "nodes=8,ppn=1"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from stretto import _core
+from stretto.explain.rule import find_row
 from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
 from stretto.model.fabric_file import FabricFile
 from stretto.model.walker import Call
-from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError

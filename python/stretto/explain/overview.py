@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from stretto.explain.choices import JobTable, Source, find_claims, look_up, read_job_table
+from stretto.explain.explanation import find_in_force
 from stretto.model.fabric_file import FabricFile, heading_lines
 from stretto.model.walker import Call
-from stretto.predict.choices import JobTable, Source, find_claims, look_up, read_job_table
-from stretto.predict.explanation import find_in_force
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import FAMILIES, NATIVE, SOCKETS
 from stretto.spec.topologies import parse_topology

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from stretto import _core
+from stretto.explain.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up, read_job_table
+from stretto.explain.measured import Measured
+from stretto.explain.rule import find_row
 from stretto.model.fabric_file import LATEST, FabricFile, fabric_paths
 from stretto.model.walker import Call, Model, candidates, link_seconds, machine_names
-from stretto.predict.choices import Claim, Source, Tuned, find_claims, find_modelled, look_up, read_job_table
-from stretto.predict.measured import Measured
-from stretto.predict.rule import find_row
 from stretto.spec.native import NATIVE, SOCKETS, library_name
 from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.errors import StrettoError

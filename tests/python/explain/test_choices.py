@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 
 from stretto import _core
 from stretto.cli.main import app
+from stretto.explain.choices import NO_TABLE, Claim, find_claims, look_up, read_job_table
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call, machine_text
-from stretto.predict.choices import NO_TABLE, Claim, find_claims, look_up, read_job_table
 from stretto.support.errors import StrettoError
 
 MIB = 1 << 20

@@ -7,9 +7,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from stretto.explain.choices import Claim
+from stretto.explain.explanation import Candidate, Explanation
 from stretto.model.fabric_file import heading_lines
-from stretto.predict.choices import Claim
-from stretto.predict.explanation import Candidate, Explanation
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.console import print_lines
