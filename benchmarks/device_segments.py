@@ -20,11 +20,11 @@ from itertools import product
 from pathlib import Path
 
 from stretto._core import Machine, choose
-from stretto.model.device_copies import USUAL_LATENCY
 from stretto.model.walker import Call, Model, candidates, load_machine, machine_text
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.units import format_bytes, format_seconds, parse_seconds
+from stretto_research.predict.device_copies import USUAL_LATENCY
 
 PAGE = Path(__file__).parents[1] / "docs" / "device-memory.md"
 # What device_overlap.cpp prints of 16 MiB: spec (empty: that of the row above), copy / link, and the seconds

@@ -15,9 +15,9 @@ from hypothesis import settings
 
 from stretto.results.runs import Run, Series
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.study.file import Study, StudyRun, study_text
-from stretto.study.guidelines import check, mockups
-from stretto.study.guidelines_file import Guidelines, LibraryChecks, guidelines_text
+from stretto.studies.file import Study, StudyRun, study_text
+from stretto_research.study.guidelines import check, mockups
+from stretto_research.study.guidelines_file import Guidelines, LibraryChecks, guidelines_text
 
 # A shell that runs the tests in the background makes them ignore interrupts. Programs that they start would
 # inherit that, and tests that interrupt these programs would wait without end.

@@ -6,13 +6,13 @@ from __future__ import annotations
 import pytest
 
 from stretto import _core
-from stretto.advise.search import Search
 from stretto.model.walker import Model, machine_text
-from stretto.simulate.model_comparison import all_cases
 from stretto.spec.recipes import sized_collectives
 from stretto.spec.topologies import parse_topology
-from stretto.study.specs import own_specs
 from stretto.tune.candidates import Candidates
+from stretto_research.advise.search import Search
+from stretto_research.simulate.model_comparison import all_cases
+from stretto_research.study.specs import own_specs
 
 TOPOLOGY = "nodes=4,ppn=4"
 ONE_NODE = "nodes=1,ppn=32,l3=4"

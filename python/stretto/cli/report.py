@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from stretto.report.contents import page_text
+from stretto.report.contents import page_sections, page_text
 from stretto.report.inputs import read_inputs
-from stretto.report.png import write_charts
+from stretto.report.page import write_charts
 from stretto.support.console import announce
 from stretto.support.files import check_files, make_folder, write_atomically
 
@@ -43,4 +43,4 @@ def report(
     announce(output)
     print(f"{len(page.encode()) / 1e6:.1f} MB: open it in a browser; it needs no network")
     if charts is not None:
-        announce(*write_charts(found, charts))
+        announce(*write_charts(page_sections(found), charts))

@@ -20,7 +20,7 @@ from stretto.support.extras import require
 from stretto.support.json_files import read_json
 
 if TYPE_CHECKING:
-    from stretto.study.file import Study
+    from stretto.studies.file import Study
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def read_measured(files: Sequence[Path]) -> Measured:
 
 def _read(file: Path) -> Study:
     require(f"{file}: reading measured times", "pydantic")
-    from stretto.study import file as study_file  # noqa: PLC0415  needs Pydantic
+    from stretto.studies import file as study_file  # noqa: PLC0415  needs Pydantic
 
     content = read_json(file)
     if content.get("format") == study_file.FORMAT:

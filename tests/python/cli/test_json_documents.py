@@ -25,14 +25,10 @@ from stretto.cli.main import app
 from stretto.lab import cluster
 from stretto.launch import jobs
 from stretto.plots.panels import Panel
-from stretto.regret import session
-from stretto.reproduce.figure import Bench, Claim, Figure, Verdict
-from stretto.reproduce.figure import Result as Reproduced
 from stretto.show import algorithms, verdicts
 from stretto.show.proof import Failure, Findings, Scope, StandIns
 from stretto.spec.labels import label_of
 from stretto.spec.recipes import Recipe
-from stretto.study.guidelines import Guideline
 from stretto.support import console
 from stretto.support.json_files import document_text
 from stretto.support.units import (
@@ -46,7 +42,11 @@ from stretto.support.units import (
 from stretto.top.activity import Job, Now, RankActivity, Rates
 from stretto.top.page import Count
 from stretto.trace.files import read_folder
-from stretto.training.result import Line, Training
+from stretto_research.regret import session
+from stretto_research.reproduce.figure import Bench, Claim, Figure, Verdict
+from stretto_research.reproduce.figure import Result as Reproduced
+from stretto_research.study.guidelines import Guideline
+from stretto_research.training.result import Line, Training
 
 from .test_json_option import COMMANDS, json_option
 
@@ -218,7 +218,7 @@ EXAMPLES: dict[str, list[Example]] = {
             ],
         )
     ],
-    "stretto.cli.simulate -- bench": [
+    "stretto_research.cli.simulate -- bench": [
         Example(
             "simulate --platform altec --nodes 2 -- bench bcast --specs native,chain --sizes 8,1MiB --json",
             "stretto-bench", "results",

@@ -101,7 +101,7 @@ def test_the_exceptions_are_commands() -> None:
 
 
 def test_the_commands_inside_commands_are_found() -> None:
-    assert "stretto.cli.simulate -- bench" in dict(COMMANDS)
+    assert "stretto_research.cli.simulate -- bench" in dict(COMMANDS)
     assert len(COMMANDS) > 30
 
 
@@ -118,7 +118,7 @@ def test_tables_are_printed_by_one_console() -> None:
         ("stretto doctor", "prints tables, and has no --json"),  # imported inside the function
         ("stretto lab status", "has no --json; give it one"),  # print() in place of a table
         ("stretto verify", "has no --json; give it one"),
-        ("stretto.cli.simulate -- bench", "prints tables, and has no --json"),
+        ("stretto_research.cli.simulate -- bench", "prints tables, and has no --json"),
         ("stretto tune", "prints tables, and has no --json"),
     ],
 )

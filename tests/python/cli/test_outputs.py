@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stretto.cli import simulate
 from stretto.cli.main import app
 from stretto.launch import jobs
-from stretto.simulate import smpi
+from stretto_research.cli import simulate
+from stretto_research.simulate import smpi
 
 # {} stands for the file's name.
 COMMANDS = [

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli.main import app
-from stretto.model.device_copies import USUAL_LATENCY, with_copies
 from stretto.model.walker import Call, Model, load_machine
 from stretto.support.errors import StrettoError
+from stretto_research.predict.device_copies import USUAL_LATENCY, with_copies
 
 SPECS = ["ring", "ring:segments=5", "rabenseifner", "recursive_doubling:segments=2", "knomial:radix=4"]
 CALL = Call("allreduce", 1 << 20, "nodes=4,ppn=1")

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from stretto.report.png import bars_figure
 from tests.python.trace.written import write_trace
 from typer.testing import CliRunner
 
 from stretto.cli import main as cli
-from stretto.predict.file import Prediction, median_error, worst
 from stretto.report.choices import algorithm_of, choices
 from stretto.report.contents import page_sections, page_text
 from stretto.report.inputs import Inputs, Shape, TableFile, TableRow, read_inputs
@@ -28,10 +28,10 @@ from stretto.report.page import (
     render,
     without_empty_columns,
 )
-from stretto.report.png import bars_figure
 from stretto.report.profile import profile_bars
 from stretto.report.study import sizes_text
 from stretto.support.errors import StrettoError
+from stretto_research.predict.file import Prediction, median_error, worst
 
 KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics", "profile", "trace")
 SECTIONS = ["throughput", "gains", "choices", "theory", "guidelines", "machine", "run", "profile", "trace"]

@@ -3,10 +3,17 @@ from __future__ import annotations
 
 import pytest
 
-from stretto.spec.architectures import ARCHITECTURES, Architecture, Dense, Residual, Shape, shape_after
-from stretto.spec.networks import NETWORKS
-from stretto.training import memory
-from stretto.workers import torch_network
+from stretto_research.networks.architectures import (
+    ARCHITECTURES,
+    Architecture,
+    Dense,
+    Residual,
+    Shape,
+    shape_after,
+)
+from stretto_research.networks.gradients import NETWORKS
+from stretto_research.training import memory
+from stretto_research.workers import torch_network
 
 
 def shapes(architecture: Architecture) -> list[Shape]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from stretto.spec.networks import NETWORKS, gradients, histogram, message_sizes
+from stretto_research.networks.gradients import NETWORKS, gradients, histogram, message_sizes
 
 # Pipelined paper, Table 2.
 TOTALS = {
