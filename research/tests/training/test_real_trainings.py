@@ -57,6 +57,7 @@ def test_pytorch_learns_the_same_as_with_gloo(mpi: str, tmp_path: Path) -> None:
     assert losses(ours, 3) == pytest.approx(losses(gloo, 3), rel=1e-3)
 
 
+@pytest.mark.frameworks
 def test_tensorflow_learns_the_same_with_and_without_stretto(tensorflow: Path, tmp_path: Path) -> None:
     specs = "native,ring:segments=4,auto"
     ours = trained(alexnet(tensorflow, "--specs", specs, "--compute-steps", "1"), tmp_path / "ours.json")
@@ -68,6 +69,7 @@ def test_tensorflow_learns_the_same_with_and_without_stretto(tensorflow: Path, t
     assert losses(ours, 3) == pytest.approx(losses(plain, 3), rel=1e-3)
 
 
+@pytest.mark.frameworks
 def test_tensorflow_with_float16_gradients(tensorflow: Path, tmp_path: Path) -> None:
     ours = trained(
         alexnet(tensorflow, "--compression", "fp16", "--specs", "native,ring"), tmp_path / "ours.json"
@@ -90,6 +92,7 @@ def test_an_interpreter_without_the_framework() -> None:
     assert "name another interpreter by --python" in ran.stderr
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("specs", [["--specs", "native"], ["--without-stretto"]])
 def test_an_interpreter_whose_horovod_is_of_another_mpi(tensorflow: Path, specs: list[str]) -> None:
     """Each of its ranks would train by itself, as rank 0 of one."""
@@ -115,7 +118,7 @@ def test_a_rank_that_dies_ends_the_job(tmp_path: Path) -> None:
 def _a_worker(ancestor: int) -> int:
     """When it is well under way."""
     for _ in range(300):
-        found = [pid for pid in _below(ancestor) if "stretto/workers" in _command_of(pid)]
+        found = [pid for pid in _below(ancestor) if "stretto_research/workers" in _command_of(pid)]
         found = [pid for pid in found if "python" in _command_of(pid).split("\0")[0]]
         if len(found) >= 2:
             time.sleep(10)
