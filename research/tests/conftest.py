@@ -70,7 +70,7 @@ PREDICTIONS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="session")
-def more_samples(samples: Path) -> Path:  # noqa: F811
+def more_samples(samples: Path) -> Path:
     """The folder of samples, with guidelines and predictions."""
     guidelines = Guidelines("an emulated cluster", [sample_checks("Open MPI v4.1.4")])
     (samples / "guidelines.json").write_text(guidelines_text(guidelines, ["stretto"]))

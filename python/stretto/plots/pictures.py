@@ -6,10 +6,13 @@ A figure becomes a file, or a part of a page. On a page, a tip is shown while th
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import math
 import re
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +46,23 @@ def new_figure(width: float, height: float) -> Figure:
 def save_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
     """Write a picture in the format of the file's suffix, or as PNG if it has none."""
     content = io.BytesIO()
-    figure.savefig(content, format=path.suffix.lower().lstrip(".") or "png", dpi=dpi)
+    with _quietly():
+        figure.savefig(content, format=path.suffix.lower().lstrip(".") or "png", dpi=dpi)
     write_atomically(path, content.getvalue())
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Leave out what Matplotlib says of characters that its font lacks, and of lengths without bounds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def add_tip(axes: Axes, x: float, y: float, text: str) -> None:
     """Show a text while the pointer is over this point."""
     if math.isfinite(x) and math.isfinite(y):
-        axes.plot([x], [y], "o", markersize=11, alpha=0, gid=_TIP + text, zorder=9)
+        axes.scatter([x], [y], s=120, alpha=0, gid=_TIP + text, zorder=9)
 
 
 def add_box(axes: Axes, corner: tuple[float, float], text: str, **look: Any) -> None:
@@ -73,7 +85,7 @@ def svg_text(figure: Figure) -> str:
     figure.suptitle("")
     content = io.StringIO()
     # Texts stay texts, in a font of the reader's; the identities of shapes are the same in each run.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "stretto"}):
+    with _quietly(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "stretto"}):
         figure.savefig(content, format="svg")
     text = re.sub(r"<metadata>.*?</metadata>", "", content.getvalue(), count=1, flags=re.DOTALL)
     text = _TIPPED.sub(r'<g class="tip"><title>\1</title>', text)

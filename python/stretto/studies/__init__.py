@@ -3,7 +3,6 @@
 
 __all__ = [
     "analysis",
-    "curves",
     "figures",
     "file",
 ]

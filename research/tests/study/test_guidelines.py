@@ -94,8 +94,8 @@ def test_monotony_and_splitting() -> None:
     assert violations(found, "auto") == []
 
 
-def test_the_file_is_read_back(samples: Path) -> None:
-    content = json.loads((samples / "guidelines.json").read_text())
+def test_the_file_is_read_back(more_samples: Path) -> None:
+    content = json.loads((more_samples / "guidelines.json").read_text())
     found = parse_guidelines(content, FILE)
     (library,) = found.libraries
     assert [one.guideline.text for one in violations(library.checks, "native")] == [
@@ -114,22 +114,22 @@ def test_the_file_is_read_back(samples: Path) -> None:
         ({"libraries": [{"mpi": "x"}]}, "libraries/0/ranks: Field required"),
     ],
 )
-def test_a_broken_file_is_one_line(samples: Path, change: dict[str, Any], message: str) -> None:
-    content = json.loads((samples / "guidelines.json").read_text()) | change
+def test_a_broken_file_is_one_line(more_samples: Path, change: dict[str, Any], message: str) -> None:
+    content = json.loads((more_samples / "guidelines.json").read_text()) | change
     with pytest.raises(StrettoError) as error:
         parse_guidelines(content, FILE)
     assert str(error.value) == f"guidelines.json: {message}"
 
 
-def test_sides_that_do_not_pair_up_are_refused(samples: Path) -> None:
-    content = json.loads((samples / "guidelines.json").read_text())
+def test_sides_that_do_not_pair_up_are_refused(more_samples: Path) -> None:
+    content = json.loads((more_samples / "guidelines.json").read_text())
     content["libraries"][0]["checks"][0]["left_seconds"].pop()
     with pytest.raises(StrettoError, match=r"libraries/0/checks/0: .*different lengths"):
         parse_guidelines(content, FILE)
 
 
-def test_the_tables_mark_violations(samples: Path) -> None:
-    found = parse_guidelines(json.loads((samples / "guidelines.json").read_text()), FILE)
+def test_the_tables_mark_violations(more_samples: Path) -> None:
+    found = parse_guidelines(json.loads((more_samples / "guidelines.json").read_text()), FILE)
     console = Console(width=200)
     with console.capture() as capture:
         for table in guidelines_table.tables(found.libraries[0]):

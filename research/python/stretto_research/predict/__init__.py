@@ -2,7 +2,7 @@
 """Predicts calls by the model, and judges the model by measured times."""
 
 __all__ = [
-    "file",
+    "device_copies",
     "judgement",
     "output",
     "specs",
