@@ -65,11 +65,13 @@ def add_tip(axes: Axes, x: float, y: float, text: str) -> None:
         axes.scatter([x], [y], s=120, alpha=0, gid=_TIP + text, zorder=9)
 
 
-def add_box(axes: Axes, corner: tuple[float, float], text: str, **look: Any) -> None:
-    """Draw a box of one unit, as a field of a map, and show a text while the pointer is over it."""
+def add_field(axes: Axes, corner: tuple[float, float], colour: Any, text: str) -> None:
+    """Draw a field of a map, of one unit, and show a text while the pointer is over it."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415  loaded with the rest
 
-    axes.add_patch(Rectangle(corner, 1, 1, gid=_TIP + text, **look))
+    axes.add_patch(
+        Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5, gid=_TIP + text)
+    )
 
 
 def add_tips_to_bars(bars: Any, texts: list[str]) -> None:

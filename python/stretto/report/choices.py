@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stretto.plots.pictures import add_box, new_figure
+from stretto.plots.pictures import add_field, new_figure
 from stretto.report.inputs import Shape, TableFile, TableRow
 from stretto.report.page import Chart, KeyFigure, Section
 from stretto.spec.labels import without_parameters
@@ -147,7 +147,7 @@ def choice_figure(title: str, one: Choices) -> Figure:
     for place, (shape, line) in enumerate(zip(one.shapes, one.cells, strict=True)):
         for column, row in enumerate(line):
             text = _tip(one, shape, column, row)
-            add_box(axes, (column, place), text, color=palette[algorithm_of(row)])
+            add_field(axes, (column, place), palette[algorithm_of(row)], text)
     axes.set(xlim=(0, len(one.starts)), ylim=(0, len(one.shapes)))
     axes.set_xticks(range(len(one.starts)), [one.size_text(i) for i in range(len(one.starts))], fontsize=8)
     axes.set_yticks([i + 0.5 for i in range(len(one.shapes))], [shape_text(shape) for shape in one.shapes])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stretto.plots.pictures import add_box, new_figure
+from stretto.plots.pictures import add_field, new_figure
 from stretto.report.kinds import Kind
 from stretto.report.page import Cell, Chart, Column, KeyFigure, Section, Table, estimated, number
 from stretto.spec.labels import STRETTO
@@ -74,7 +74,7 @@ def guidelines_figure(library: LibraryChecks) -> Figure:
         for one in (check for check in library.checks if check.spec == spec):
             x, y, ratio = sizes.index(one.bytes), guidelines.index(one.guideline), one.ratio.median
             # From blue over white, for equal times, to red.
-            add_box(axes, (x - 0.5, y - 0.5), _tip(one), color=colormaps["RdBu_r"](ratio / 2))
+            add_field(axes, (x - 0.5, y - 0.5), colormaps["RdBu_r"](ratio / 2), _tip(one))
             text = f"{three_digits(ratio)}{' !' if one.violated else ''}"
             colour = "white" if abs(ratio - 1) > 0.7 else "black"
             axes.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
