@@ -14,7 +14,7 @@ from stretto_research.reproduce.lines import range_text, speedups
 from stretto_research.reproduce.node_aware import crossover
 from stretto_research.reproduce.page import page_text
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 # The papers' figures that can be simulated, modelled or replayed: all but those on GPUs.
 WANTED = {
     "pipelined": {f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14)},

@@ -36,7 +36,7 @@ def reproduce(
     ),
     page: Annotated[
         Path | None,
-        typer.Option(help="Write the claims and verdicts as Markdown, as in docs/reproduction.md."),
+        typer.Option(help="Write the claims and verdicts as Markdown, as in research/docs/reproduction.md."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

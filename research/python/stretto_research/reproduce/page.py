@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reproduction.md from the results."""
+"""Writes research/docs/reproduction.md from the results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from stretto_research.reproduce.figure import PAPERS, Figure, Result, Verdict
 
 _HEAD = """# The papers' figures, reproduced
 
-`stretto reproduce --all --page docs/reproduction.md` writes this page and draws each figure into
-`results/reproduction/`. Nothing here is measured: collectives are [simulated](simulation.md) by
-SimGrid's SMPI, or [modelled](models.md), on the papers' clusters. If a figure differs from the
-paper's, the page lists the difference as a finding.
+`stretto reproduce --all --page research/docs/reproduction.md` writes this page and draws each
+figure into `results/reproduction/`. Nothing here is measured: collectives are
+[simulated](simulation.md) by SimGrid's SMPI, or [modelled](../../docs/models.md), on the papers'
+clusters. If a figure differs from the paper's, the page lists the difference as a finding.
 
 The labels are those of the papers. They call the MPI library's own choice AUTO; elsewhere Stretto
 calls it the *MPI default*.

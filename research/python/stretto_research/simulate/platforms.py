@@ -36,7 +36,7 @@ class _Known:
     hop: float
 
 
-# Figures of the papers' clusters that are not in the machine files. docs/simulation.md marks those that are
+# Figures of the papers' clusters that are not in the machine files. research/docs/simulation.md marks those that are
 # estimates.
 _KNOWN = {
     "altec": _Known(FatTree(36), nodes=9, cores=28, hop=1e-7),
