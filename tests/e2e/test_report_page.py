@@ -25,6 +25,7 @@ CHARTS = [
     *(f"throughput-{number}" for number in range(1, 8)), "choices-1", "choices-2", "machine-1", "run-1",
     "profile-1", "profile-gradients-1", "trace-1", "trace-ranks-1",
 ]  # fmt: skip
+CHART_HINT = "following-sibling::p[text()='Scroll the chart: it continues to the right']"
 SECONDS = 20
 
 
@@ -219,8 +220,7 @@ def test_a_chart_scrolls_on_a_phone_and_says_so(phone: Chrome) -> None:
         )
         assert width > shown
         # The page says so as soon as it has the phone's width.
-        hint = "following-sibling::p[text()='Scroll the chart: it continues to the right']"
-        WebDriverWait(box, SECONDS).until(lambda one: one.find_element(By.XPATH, hint).is_displayed())
+        WebDriverWait(box, SECONDS).until(lambda one: one.find_element(By.XPATH, CHART_HINT).is_displayed())
 
 
 def test_a_table_says_what_of_it_is_out_of_sight(phone: Chrome) -> None:

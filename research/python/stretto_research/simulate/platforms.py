@@ -36,8 +36,8 @@ class _Known:
     hop: float
 
 
-# Figures of the papers' clusters that are not in the machine files. research/docs/simulation.md marks those that are
-# estimates.
+# Figures of the papers' clusters that are not in the machine files. research/docs/simulation.md marks those
+# that are estimates.
 _KNOWN = {
     "altec": _Known(FatTree(36), nodes=9, cores=28, hop=1e-7),
     "qdr": _Known(FatTree(36), nodes=15, cores=12, hop=1e-7),
