@@ -63,7 +63,6 @@ def test_tables_are_printed_by_one_console() -> None:
         ("stretto doctor", "prints tables, and has no --json"),  # imported inside the function
         ("stretto lab status", "has no --json; give it one"),  # print() in place of a table
         ("stretto verify", "has no --json; give it one"),
-        ("stretto_research.cli.simulate -- bench", "prints tables, and has no --json"),
         ("stretto tune", "prints tables, and has no --json"),
     ],
 )
