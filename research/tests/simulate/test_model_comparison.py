@@ -5,7 +5,7 @@ import pytest
 
 from stretto._core import algorithms
 from stretto.support.paths import find_simulate_program
-from stretto_research.simulate.known_differences import KNOWN, Row, example_case
+from stretto_research.simulate.known_differences import KNOWN, Case, Known, Row
 from stretto_research.simulate.model_comparison import (
     TOLERATED,
     all_cases,
@@ -41,6 +41,13 @@ def test_every_algorithm_is_there(rows: list[Row]) -> None:
 
 def test_the_walker_and_smpi_agree_but_for_known_reasons(rows: list[Row]) -> None:
     assert unexplained(rows) == []
+
+
+def example_case(known: Known) -> Case:
+    """Returns a call that shows the difference."""
+    nodes, ppn, size = known.example
+    machine = "altec" if ppn == 1 else "bluewaters"
+    return Case(machine, known.collective, known.spec, nodes, ppn, (size,))
 
 
 def test_every_known_reason_is_needed() -> None:

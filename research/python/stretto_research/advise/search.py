@@ -34,11 +34,6 @@ class OfLibrary:
     choice: LibraryChoice
     seconds: float
 
-    @property
-    def is_textbook(self) -> bool:
-        """Whether Stretto lacks the algorithm, so that the best textbook algorithm takes its place."""
-        return self.choice.spec is None
-
 
 @dataclass(frozen=True, slots=True)
 class Advice:

@@ -199,10 +199,3 @@ KNOWN = (
     Known("exscan", "chain:segments=4", "from 1 MiB on", _bytes(_1M, 1 << 40), _COPIES, (4, 1, _16M)),
 )
 """All differences above the tolerance between the walker and SMPI, in all cases of the comparison."""
-
-
-def example_case(known: Known) -> Case:
-    """Returns a call that shows the difference."""
-    nodes, ppn, size = known.example
-    machine = "altec" if ppn == 1 else "bluewaters"
-    return Case(machine, known.collective, known.spec, nodes, ppn, (size,))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The algorithms that MPI libraries choose by default, as SimGrid's SMPI imitates them, and the equal specs.
 
-SMPI has the selectors of four libraries. library_tables.py lists their choices by SMPI's names. This module
+SMPI has the selectors of four libraries. library_tables.txt lists their choices by SMPI's names. This module
 maps them to the specs that send the same messages. Some algorithms have no equal spec.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 from bisect import bisect_right
 from dataclasses import dataclass
+from importlib import resources
 
 from stretto._core import collectives
 from stretto.support.errors import StrettoError
 from stretto.support.units import parse_bytes
 from stretto_research.simulate.jobs import SELECTORS
-from stretto_research.simulate.library_tables import TABLES
 
 LIBRARIES = tuple(SELECTORS)
 """openmpi, mpich, mvapich2, intelmpi"""
@@ -128,7 +128,9 @@ def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
 @functools.cache
 def _tables() -> dict[tuple[str, str], dict[int, dict[int, str]]]:
     result: dict[tuple[str, str], dict[int, dict[int, str]]] = {}
-    for line in TABLES.strip().replace("\n    ", " ").splitlines():
+    file = resources.files("stretto_research.simulate") / "library_tables.txt"
+    lines = file.read_text(encoding="utf-8").replace("\n    ", " ").splitlines()
+    for line in (one for one in lines if not one.startswith("#")):
         library, collective, ppn, ranks, text = line.split(maxsplit=4)
         result.setdefault((library, collective), {}).setdefault(int(ppn), {})[int(ranks)] = text
     return result
