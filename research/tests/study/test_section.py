@@ -6,8 +6,11 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
+from typing import Any
 
-from tests.python.report.test_report import SCRIPT, poisoned
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.python.report.test_report import SCRIPT, check_damaged, odd, poisoned
 
 from stretto.plots.pictures import svg_text
 from stretto.report.contents import page_sections, page_text
@@ -43,3 +46,13 @@ def test_markup_from_files_is_only_text(more_samples: Path, tmp_path: Path) -> N
     page = page_text(read_inputs(files))
     assert "alert(1)" in page
     assert SCRIPT not in page
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(
+    kind=st.sampled_from(("guidelines", "predictions")), where=st.integers(0), value=odd, drop=st.booleans()
+)
+def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
+    more_samples: Path, tmp_path: Path, kind: str, where: int, value: Any, drop: bool
+) -> None:
+    check_damaged(more_samples / f"{kind}.json", tmp_path, where, value, drop)

@@ -412,21 +412,26 @@ odd = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
 @given(kind=st.sampled_from(KINDS), where=st.integers(0), value=odd, drop=st.booleans())
 @example(kind="machine", where=69684, value={}, drop=False)  # nothing to draw
 @example(kind="study", where=14_820_799_964_036, value=2.2e-309, drop=False)  # an infinite rate
 def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
     samples: Path, tmp_path: Path, kind: str, where: int, value: Any, drop: bool
 ) -> None:
-    content = json.loads((samples / f"{kind}.json").read_text())
+    check_damaged(samples / f"{kind}.json", tmp_path, where, value, drop)
+
+
+def check_damaged(sample: Path, folder: Path, where: int, value: Any, drop: bool) -> None:
+    """Checks that a file of which one value is another or is missing is shown, or refused in one line."""
+    content = json.loads(sample.read_text())
     places = nodes(content)
     holder, key = places[where % len(places)]
     if drop:
         del holder[key]
     else:
         holder[key] = value
-    file = tmp_path / "damaged.json"
+    file = folder / "damaged.json"
     file.write_text(json.dumps(content))
     try:
         sections = page_sections(read_inputs([file]))
