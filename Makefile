@@ -7,7 +7,7 @@ build: ; @scripts/setup
 demo: build ; @scripts/demo
 frameworks: ; @scripts/setup frameworks && scripts/frameworks && scripts/torch-libraries && scripts/jax
 test: ; @scripts/setup test && scripts/test
-test-all: ; @scripts/setup test && scripts/test-all
+test-all: ; @scripts/setup test research && scripts/test-all
 lint: ; @scripts/setup lint && scripts/lint
 format: ; @scripts/setup format && scripts/format
 docs: ; @scripts/setup docs && scripts/docs

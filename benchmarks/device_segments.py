@@ -20,12 +20,12 @@ from itertools import product
 from pathlib import Path
 
 from stretto._core import Machine, choose
-from stretto.model.device_copies import USUAL_LATENCY
 from stretto.model.walker import Call, Model, candidates, load_machine, machine_text
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.units import format_bytes, format_seconds, parse_seconds
 
+USUAL_LATENCY = 10e-6  # of `stretto predict --device`
 PAGE = Path(__file__).parents[1] / "docs" / "device-memory.md"
 # What device_overlap.cpp prints of 16 MiB: spec (empty: that of the row above), copy / link, and the seconds
 # of the link, of a copy, as a whole, by segments.

@@ -28,13 +28,13 @@ from torch.nn.parallel import DistributedDataParallel
 from torch_backends import groups_of, seconds_of_slowest
 
 import torch
-from stretto.spec.architectures import ARCHITECTURES
 from stretto.support.estimates import estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import document_text
 from stretto.support.tables import print_rows
-from stretto.workers import torch_network
-from stretto.workers.images import find_source
+from stretto_research.networks.architectures import ARCHITECTURES
+from stretto_research.workers import torch_network
+from stretto_research.workers.images import find_source
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 GPT2, ALONE = "gpt2", "alone"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 from stretto.support.units import parse_bytes  # noqa: E402
-from stretto.workers.switch import force_allreduce  # noqa: E402
+from stretto_research.workers.switch import force_allreduce  # noqa: E402
 
 WIDTH = 192
 

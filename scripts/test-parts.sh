@@ -30,10 +30,16 @@ build_and_test() {
     run_ctest "${2:-$1}"
 }
 
-# run_pytest MARKERS: whole files at a time, whose tests share programs, labs and browsers.
+# run_pytest MARKERS [FOLDER...]: whole files at a time, whose tests share programs, labs and browsers.
 run_pytest() {
-    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1" --numprocesses "$python_at_once" --dist loadfile
+    local markers=$1
+    shift
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$markers" --numprocesses "$python_at_once" --dist loadfile "$@"
 }
 
-# run_pytest_alone MARKERS: nothing beside them.
-run_pytest_alone() { "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1"; }
+# run_pytest_alone MARKERS [FOLDER...]: nothing beside them.
+run_pytest_alone() {
+    local markers=$1
+    shift
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$markers" "$@"
+}

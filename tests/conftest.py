@@ -15,9 +15,7 @@ from hypothesis import settings
 
 from stretto.results.runs import Run, Series
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.study.file import Study, StudyRun, study_text
-from stretto.study.guidelines import check, mockups
-from stretto.study.guidelines_file import Guidelines, LibraryChecks, guidelines_text
+from stretto.studies.file import Study, StudyRun, study_text
 
 # A shell that runs the tests in the background makes them ignore interrupts. Programs that they start would
 # inherit that, and tests that interrupt these programs would wait without end.
@@ -58,19 +56,6 @@ def sample_run(library: str, speed: float = 1.0) -> Run:
         for spec, factor in TIMES.items()
     ]
     return Run(ALLREDUCE, 0, library, "0.1.0", 8, 8, [1] * 8, "float", series, skipped=[64 << 20])
-
-
-def sample_checks(library: str) -> LibraryChecks:
-    """Checks in which the library violates one guideline, and Stretto none."""
-    series = []
-    for spec in ("native", "auto"):
-        for mockup in ["", *mockups("allreduce")]:
-            slow = spec == "native" and mockup == ""
-            half = 0.5 if mockup == "allreduce/2" else 1.0
-            seconds = [(2.0 if slow else 1.0) * half * jitter for jitter in JITTER]
-            series.append(Series(1 << 20, False, spec, spec, 1, seconds, True, mockup=mockup))
-    run = Run(ALLREDUCE, 0, library, "0.1.0", 8, 8, [1] * 8, "float", series)
-    return LibraryChecks(library, 8, 8, [1] * 8, "float", check(run))
 
 
 TABLE: dict[str, Any] = {
@@ -117,25 +102,6 @@ MACHINE: dict[str, Any] = {
             {"what": "reduction", "bytes": 8, "seconds": [[1e-9]]},
         ],
     },
-}
-PREDICTIONS: dict[str, Any] = {
-    "format": "stretto-prediction",
-    "version": 1,
-    "machine": "sample",
-    "mpi": "Open MPI 4.1.4",
-    "predictions": [
-        {
-            "collective": "allreduce",
-            "spec": spec,
-            "bytes": size,
-            "nodes": 8,
-            "ppn": 1,
-            "predicted": size / 12e6 * off,
-            "measured": size / 12e6,
-        }
-        for spec, off in (("ring", 1.1), ("rabenseifner", 0.6))
-        for size in (1 << 20, 16 << 20)
-    ],
 }
 STATISTICS: dict[str, Any] = {
     "stretto": "0.1.0",
@@ -287,7 +253,7 @@ def ranks_that_wait_yield(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file of each kind. The study and the guidelines are of two libraries."""
+    """A folder with a file of each kind. The study is of two libraries."""
     folder = tmp_path_factory.mktemp("samples")
     bound = LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8)
     runs = [
@@ -296,13 +262,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     study = Study("an emulated cluster", runs, [("intelmpi", "it was not found")])
     (folder / "study.json").write_text(study_text(study, ["stretto"]))
-    checks = [sample_checks("Open MPI v4.1.4")]
-    guidelines = Guidelines("an emulated cluster", checks)
-    (folder / "guidelines.json").write_text(guidelines_text(guidelines, ["stretto"]))
     for name, content in (
         ("table", TABLE),
         ("machine", MACHINE),
-        ("predictions", PREDICTIONS),
         ("statistics", STATISTICS),
         ("profile", PROFILE),
         ("trace", TRACE),

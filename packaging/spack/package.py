@@ -41,7 +41,6 @@ class Stretto(PythonPackage):
     depends_on("py-jinja2@3.1:", type="run", when="+tools")
     depends_on("py-matplotlib@3.8:", type="run", when="+tools")
     depends_on("py-numpy@1.26:", type="run", when="+tools")
-    depends_on("py-plotly@6:", type="run", when="+tools")
     depends_on("py-pydantic@2.6:", type="run", when="+tools")
     depends_on("py-scipy@1.11:", type="run", when="+tools")
 

@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 GENERATED = {"commands.md": command_page, "messages.md": message_page, "specs.md": spec_page}
 # Files of the repository that are pages of the site, too.
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+# The pages of the distribution research/, and their folder on the site.
+RESEARCH, RESEARCH_PAGES = "research/docs/", "research/"
 # The README is not a page. Its parts are on these pages.
 README = {"": "index.md"}
 ASSETS = ("site.css", "frame-worker.js")
@@ -40,6 +42,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=make()))
     for path, name in PAGES.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / path)))
+    for file in sorted((ROOT / RESEARCH).glob("*.md")):
+        files.append(File.generated(config, RESEARCH_PAGES + file.name, abs_src_path=str(file)))
     for name in ASSETS:
         files.append(File.generated(config, f"site/{name}", abs_src_path=str(Path(__file__).with_name(name))))
     for path in sorted(_linked_sources(files)):
@@ -96,6 +100,8 @@ def _uri_of(path: str, anchor: str) -> str | None:
         return README[anchor]
     if path.startswith("docs/"):
         return path.removeprefix("docs/") + anchor
+    if path.startswith(RESEARCH):
+        return RESEARCH_PAGES + path.removeprefix(RESEARCH) + anchor
     if path in PAGES:
         return PAGES[path] + anchor
     return _source_page(path) if (ROOT / path).is_file() else None
@@ -103,6 +109,8 @@ def _uri_of(path: str, anchor: str) -> str | None:
 
 def _path_of(uri: str) -> str:
     """Return the repository's path of a page. Generated pages count as files of docs/."""
+    if uri.startswith(RESEARCH_PAGES):
+        return RESEARCH + uri.removeprefix(RESEARCH_PAGES)
     return next((path for path, name in PAGES.items() if name == uri), f"docs/{uri}")
 
 
@@ -118,7 +126,7 @@ def _linked_sources(files: Files) -> set[str]:
     return {
         path
         for path in paths
-        if not path.startswith(("docs/", "..")) and path not in pages and (ROOT / path).is_file()
+        if not path.startswith(("docs/", RESEARCH, "..")) and path not in pages and (ROOT / path).is_file()
     }
 
 

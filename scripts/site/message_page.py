@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "python" / "stretto"
+ROOT = Path(__file__).parents[2]
+PACKAGES = (ROOT / "python" / "stretto", ROOT / "research" / "python" / "stretto_research")
 
 _INTRODUCTION = """# Messages
 
@@ -21,11 +22,12 @@ in a job.
 
 def message_page() -> str:
     """Return the page as Markdown."""
-    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(PACKAGE.rglob("*.py"))}
+    files = [(package, file) for package in PACKAGES for file in sorted(package.rglob("*.py"))]
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for _, file in files}
     errors = _errors(trees.values())
     rooms: dict[str, set[str]] = defaultdict(set)
-    for file, tree in trees.items():
-        rooms[file.relative_to(PACKAGE).parts[0]].update(_messages(tree, errors))
+    for package, file in files:
+        rooms[file.relative_to(package).parts[0]].update(_messages(trees[file], errors))
     parts = [_INTRODUCTION]
     for room in sorted(room for room, messages in rooms.items() if messages):
         parts += [f"## {room.removesuffix('.py')}\n", *(f"- `{one}`" for one in sorted(rooms[room])), ""]

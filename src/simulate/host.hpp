@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of the hosts of a platform that SimGrid's XML cannot express (docs/simulation.md):
+// Properties of the hosts of a platform that SimGrid's XML cannot express (research/docs/simulation.md):
 //
 //   stretto/network    protocols between nodes
 //   stretto/node       protocols between ranks of one node

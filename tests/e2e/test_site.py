@@ -104,7 +104,7 @@ def test_the_variables_are_those_that_are_read(site: Path) -> None:
 def test_every_option_is_on_the_page_of_commands(site: Path) -> None:
     text = Page(site / "commands.html").text
     names = re.findall(r"^stretto ([a-z ]+?) (?=[-\[{])", text, re.MULTILINE)
-    assert {"run", "bench", "lab up", "train"} <= set(names)
+    assert {"run", "bench", "lab up"} <= set(names)
     for name in names:
         shown = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"}).stdout
         options = set(re.findall(r"^\W*(--[a-z-]+)", shown, re.MULTILINE)) - {"--help", "--"}

@@ -17,7 +17,7 @@ from tests.e2e.torch_starting import PYTHON, torchrun
 
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call
-from stretto.predict.choices import find_claims, read_job_table
+from stretto.explain.choices import find_claims, read_job_table
 from stretto.spec.native import SOCKETS
 from stretto.support.paths import find_command
 

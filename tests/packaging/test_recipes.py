@@ -147,12 +147,12 @@ def test_easybuild() -> None:
     given |= {ast.literal_eval(row[0]): ast.unparse(row[1]).strip("'") for row in rows}
     assert given.pop(NAME) == "version"
     # These come with other packages. EasyBuild's robot looks up EasyBuild's own packages (test_linters.py).
-    brought = {"jinja2": "Python-bundle-PyPI", "rich": "Python-bundle-PyPI", "plotly": "plotly.py"}
+    brought = {"jinja2": "Python-bundle-PyPI", "rich": "Python-bundle-PyPI"}
     brought |= {"numpy": "SciPy-bundle", "scipy": "SciPy-bundle"}
     for name, version in {**NEEDED, **TOOLS, **TO_BUILD, "Python": PYTHON, "CMake": CMAKE}.items():
         found = given[brought.get(name, name)]
         assert brought.get(name, "").find("bundle") >= 0 or numbers(found) >= numbers(version), name
-    bundled = {"Python-bundle-PyPI", "SciPy-bundle", "plotly.py", "Ninja", "Highway", "nlohmann_json", "PDM"}
+    bundled = {"Python-bundle-PyPI", "SciPy-bundle", "Ninja", "Highway", "nlohmann_json", "PDM"}
     assert set(given) - bundled <= {*NEEDED, *TOOLS, *TO_BUILD, "Python", "CMake"}
 
 

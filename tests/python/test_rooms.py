@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each folder of sources is a room, and uses only itself and rooms below it, by their doors."""
+"""Each folder of sources is a room, and uses only itself and rooms below it, by their doors.
+
+So does research/, a distribution of its own. It may use Stretto's rooms, and they never use it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
 PACKAGE = ROOT / "python" / "stretto"
+RESEARCH = ROOT / "research" / "python" / "stretto_research"
 
 # Lowest first. A folder that is not named belongs to the nearest one above it that is.
 CPP_ROOMS = (
@@ -53,11 +57,20 @@ CPP_ROOMS = (
 
 PYTHON_ROOMS = (
     *("support", "spec", "results", "plots", "model", "launch", "sockets", "lab", "doctor"),
-    *("autoload", "torch", "workers"),
-    *("bench", "simulate", "calibrate", "tune", "study", "regret", "predict", "trace", "training"),
-    *("replay", "reproduce", "show", "report", "advise", "top", "cli"),
+    *("autoload", "torch", "bench", "calibrate", "tune", "studies", "explain", "trace"),
+    *("show", "report", "top", "cli"),
+)
+# A distribution above all of them: research/.
+RESEARCH_ROOMS = (
+    *("networks", "workers", "simulate", "training", "study", "regret", "predict", "replay", "reproduce"),
+    *("advise", "cli"),
 )
 MOST_MODULES, MOST_LINES = 15, 3000
+
+PACKAGES = [
+    pytest.param(PACKAGE, PYTHON_ROOMS, id="stretto"),
+    pytest.param(RESEARCH, RESEARCH_ROOMS, id="stretto_research"),
+]
 
 # From which room, to which, and where: "file:line".
 Edge = tuple[str, str, str]
@@ -100,8 +113,8 @@ def files_with_mpi_h() -> list[str]:
     ]
 
 
-def imported_modules(file: Path) -> Iterable[tuple[str, int]]:
-    """Yields each module of the package that a file imports, `room.module`, with the line."""
+def imported_modules(file: Path, package: Path) -> Iterable[tuple[str, int]]:
+    """Yields each module of a package that a file imports, `room.module`, with the line."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{one.name}" for one in node.names]
@@ -111,23 +124,31 @@ def imported_modules(file: Path) -> Iterable[tuple[str, int]]:
             continue
         for name in names:
             parts = name.split(".")
-            if parts[0] == "stretto" and len(parts) > 2 and (PACKAGE / parts[1]).is_dir():
+            if parts[0] == package.name and len(parts) > 2 and (package / parts[1]).is_dir():
                 yield f"{parts[1]}.{parts[2]}", node.lineno
 
 
-def python_edges() -> Iterable[tuple[str, str, str, str]]:
-    """Yields the imports between rooms: from which room, to which, where, and the module's name."""
-    for file in sorted(PACKAGE.glob("*/**/*.py")):
-        room = file.relative_to(PACKAGE).parts[0]
-        for name, line in imported_modules(file):
+def python_edges(source: Path, package: Path) -> Iterable[tuple[str, str, str, str]]:
+    """Yields the imports of a package's rooms by another package, or between them.
+
+    From which room, to which, where, and the module's name.
+    """
+    for file in sorted(source.glob("*/**/*.py")):
+        room = file.relative_to(source).parts[0]
+        for name, line in imported_modules(file, package):
             other, module = name.split(".")
-            if other != room:
+            if other != room or source != package:
                 yield room, other, f"{file.relative_to(ROOT)}:{line}", module
 
 
-def doors_of(room: str) -> list[str]:
+def edges_to(package: Path) -> list[tuple[str, str, str, str]]:
+    """Returns all imports between rooms that lead into a package."""
+    return [edge for source in (PACKAGE, RESEARCH) for edge in python_edges(source, package)]
+
+
+def doors_of(package: Path, room: str) -> list[str]:
     """Returns the modules that a room offers to others: `__all__` of its `__init__.py`."""
-    for node in ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8")).body:
+    for node in ast.parse((package / room / "__init__.py").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             doors: list[str] = ast.literal_eval(node.value)
             return doors
@@ -150,27 +171,36 @@ def test_each_source_is_compiled_once(tmp_path: Path) -> None:
     assert [file for file, count in times.items() if count > 1] == []
 
 
-def test_no_import_points_upward() -> None:
-    assert find_upward_edges(PYTHON_ROOMS, [edge[:3] for edge in python_edges()]) == []
+@pytest.mark.parametrize(("package", "rooms"), PACKAGES)
+def test_no_import_points_upward(package: Path, rooms: tuple[str, ...]) -> None:
+    assert find_upward_edges(rooms, [edge[:3] for edge in python_edges(package, package)]) == []
 
 
-def test_rooms_are_entered_by_their_doors() -> None:
+def test_what_users_install_does_not_know_the_research() -> None:
+    assert list(python_edges(PACKAGE, RESEARCH)) == []
+    assert [file for file in PACKAGE.rglob("*.py") if "stretto_research" in file.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize(("package", "rooms"), PACKAGES)
+def test_rooms_are_entered_by_their_doors(package: Path, rooms: tuple[str, ...]) -> None:
     assert [
         f"{where}: {module} is not in __all__ of {other}"
-        for _, other, where, module in python_edges()
-        if module not in doors_of(other)
+        for _, other, where, module in edges_to(package)
+        if module not in doors_of(package, other)
     ] == []
+    assert rooms
 
 
-def test_every_door_is_used() -> None:
-    used = {(other, module) for _, other, _, module in python_edges()}
+@pytest.mark.parametrize(("package", "rooms"), PACKAGES)
+def test_every_door_is_used(package: Path, rooms: tuple[str, ...]) -> None:
+    used = {(other, module) for _, other, _, module in edges_to(package)}
     outside = {name for file in (ROOT / "scripts").rglob("*") if file.is_file() for name in names_in(file)}
     others = {"cli", "torch", "workers"}  # entered by users and launchers
     assert [
         f"{room}.{door}"
-        for room in PYTHON_ROOMS
+        for room in rooms
         if room not in others
-        for door in doors_of(room)
+        for door in doors_of(package, room)
         if (room, door) not in used and f"stretto.{room}.{door}" not in outside
     ] == []
 
@@ -180,17 +210,21 @@ def names_in(file: Path) -> list[str]:
     return re.findall(r"stretto\.\w+\.\w+", file.read_text(encoding="utf-8"))
 
 
-def test_every_python_room_is_in_the_list() -> None:
-    assert sorted(one.parent.name for one in PACKAGE.glob("*/__init__.py")) == sorted(PYTHON_ROOMS)
-    assert {one.name for one in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
+@pytest.mark.parametrize(("package", "rooms"), PACKAGES)
+def test_every_python_room_is_in_the_list(package: Path, rooms: tuple[str, ...]) -> None:
+    assert sorted(one.parent.name for one in package.glob("*/__init__.py")) == sorted(rooms)
+    assert {one.name for one in package.glob("*.py")} <= {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize("room", PYTHON_ROOMS)
-def test_a_room_is_small(room: str) -> None:
-    modules = [one for one in (PACKAGE / room).rglob("*.py") if one.name != "__init__.py"]
+@pytest.mark.parametrize(
+    "room", [*(PACKAGE / room for room in PYTHON_ROOMS), *(RESEARCH / room for room in RESEARCH_ROOMS)],
+    ids=lambda room: f"{room.parent.name}.{room.name}",
+)  # fmt: skip
+def test_a_room_is_small(room: Path) -> None:
+    modules = [one for one in room.rglob("*.py") if one.name != "__init__.py"]
     assert sum(len(one.read_text(encoding="utf-8").splitlines()) for one in modules) <= MOST_LINES
     # The command line has a file a command.
-    assert len(modules) <= MOST_MODULES or room == "cli"
+    assert len(modules) <= MOST_MODULES or room.name == "cli"
 
 
 def test_no_include_points_upward() -> None:

@@ -14,13 +14,13 @@ from stretto import _core
 from stretto.cli.completion import complete_collective
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson
+from stretto.explain.explanation import explain_call, explained_topology, explanation_json, usual_source
+from stretto.explain.explanation_output import print_explanation
+from stretto.explain.measured import read_measured
+from stretto.explain.overview import look_over, overview_json, print_overview
+from stretto.explain.rule import print_rule, rule_json
 from stretto.model.fabric_file import LATEST, fabric_paths, find_fabric
 from stretto.model.walker import Call, Model, load_machine
-from stretto.predict.explanation import explain_call, explained_topology, explanation_json, usual_source
-from stretto.predict.explanation_output import print_explanation
-from stretto.predict.measured import read_measured
-from stretto.predict.overview import look_over, overview_json, print_overview
-from stretto.predict.rule import print_rule, rule_json
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology

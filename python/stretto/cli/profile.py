@@ -71,7 +71,7 @@ def profile(
     For a Horovod training it also finds when each gradient is ready, from Horovod's timeline.
     """
     if html_file:
-        require(f"--html {html_file}", "jinja2", "plotly")
+        require(f"--html {html_file}", "jinja2", "matplotlib")
     check_files([output, html_file], [png_file])
     # The document stands alone on standard output: the program's goes to standard error.
     run = run_profiled(program_of(context), spec or (), mpi_name, _STANDARD_ERROR if as_json else None)

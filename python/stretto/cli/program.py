@@ -125,6 +125,8 @@ def command_in(group: Any, name: str) -> Any:
 
 def commands_of(group: Any, name: str) -> Iterator[tuple[str, Any]]:
     """All commands of a group and of the groups in it, by their whole names, sorted; but for hidden ones."""
+    if hasattr(group, "list_all"):
+        group.list_all()
     for child in sorted(group.commands):
         command = command_in(group, child)
         if hasattr(command, "commands"):

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from stretto.report.contents import page_text
+from stretto.report.contents import page_sections, page_text
 from stretto.report.inputs import read_inputs
-from stretto.report.png import write_charts
+from stretto.report.page import write_charts
 from stretto.support.console import announce
 from stretto.support.files import check_files, make_folder, write_atomically
 
@@ -21,8 +21,8 @@ def report(
         list[Path],
         typer.Argument(
             help="Files that Stretto wrote, recognized by their content: a study or its folder, a "
-            "benchmark's JSON, guidelines, a table, a machine, predictions, statistics of a run, a profile, "
-            "a trace's JSON or its folder."
+            "benchmark's JSON, a table, a machine, statistics of a run, a profile, a trace's JSON or its "
+            "folder."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
@@ -41,6 +41,6 @@ def report(
     page = page_text(found)
     write_atomically(output, page)
     announce(output)
-    print(f"{len(page.encode()) / 1e6:.1f} MB: open it in a browser; it needs no network")
+    print(f"{len(page.encode()) / 1e3:.0f} kB: open it in a browser; it needs no network")
     if charts is not None:
-        announce(*write_charts(found, charts))
+        announce(*write_charts(page_sections(found), charts))

@@ -2,7 +2,6 @@
 """The cost model: machine files, what jobs found out about networks, and the walker that predicts times."""
 
 __all__ = [
-    "device_copies",
     "fabric_file",
     "known_fabrics",
     "machine_file",

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars of times in a report: the same data for the page and for PNG files."""
+"""Bars of times in a report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from stretto.report.page import Chart, axis, chart_text, layout, seconds_axis
+from stretto.plots.pictures import add_tips_to_bars, new_figure
+from stretto.plots.style import label_seconds
+from stretto.report.page import Chart
 
-_MOST_BARS = 60
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,6 @@ class Bars:
     kinds: Sequence[tuple[str, str, Sequence[Piece]]]
     """The name, the colour and the pieces of each kind; a kind has at most one piece in a bar."""
 
-    @property
-    def longest(self) -> float:
-        """The length of the longest bar."""
-        ends = dict.fromkeys(self.bars, 0.0)
-        for _, _, pieces in self.kinds:
-            for one in pieces:
-                ends[one.bar] += one.seconds
-        return max(ends.values(), default=0.0)
-
 
 def unique(names: Sequence[str]) -> list[str]:
     """Returns the names, with numbers after those that occur again."""
@@ -52,33 +46,30 @@ def unique(names: Sequence[str]) -> list[str]:
     return found
 
 
-def bars_chart(identity: str, found: Bars, caption: str, warnings: Sequence[str] = ()) -> Chart:
+def bars_chart(identity: str, file: str, found: Bars, caption: str, warnings: Sequence[str] = ()) -> Chart:
     """Returns the bars as a chart of the page."""
-    factor, time = seconds_axis("", found.longest)
-    data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": chart_text(name),
-            "y": [chart_text(one.bar) for one in pieces],
-            "x": [one.seconds / factor for one in pieces],
-            "marker": {"color": colour},
-            "text": [chart_text(one.text).replace("\n", "<br>") for one in pieces],
-            "textposition": "none",
-            "hovertemplate": "%{text}<extra></extra>",
-        }
-        for name, colour, pieces in found.kinds
-    ]
-    names = [chart_text(bar) for bar in found.bars]
-    rows = axis("", type="category", autorange="reversed", categoryorder="array", categoryarray=names)
-    if len(names) > _MOST_BARS:
-        rows["nticks"] = _MOST_BARS
-    chart_layout = layout(
-        barmode="stack",
-        xaxis=time,
-        yaxis=rows,
-        legend={"traceorder": "normal"},
-        margin={"l": 70, "r": 20, "t": 34, "b": 36},
-    )
-    height = max(240, 100 + min(28, 1700 // max(1, len(names))) * len(names))
-    return Chart(identity, found.title, caption, data, chart_layout, height, warnings)
+    return Chart(identity, found.title, caption, file, lambda: bars_figure(found), warnings)
+
+
+def bars_figure(found: Bars) -> Figure:
+    """Returns a figure of bars of times, divided by kind."""
+    figure = new_figure(8.2, 1.7 + 0.28 * len(found.bars))
+    figure.suptitle(found.title, fontsize=11)
+    axes = figure.subplots()
+    places = {bar: float(place) for place, bar in enumerate(found.bars)}
+    ends = dict.fromkeys(found.bars, 0.0)
+    for name, colour, pieces in found.kinds:
+        at = [places[one.bar] for one in pieces]
+        left = [ends[one.bar] for one in pieces]
+        bars = axes.barh(at, [one.seconds for one in pieces], left=left, color=colour, label=name)
+        add_tips_to_bars(bars, [one.text for one in pieces])
+        for one in pieces:
+            ends[one.bar] += one.seconds
+    axes.set_yticks(list(places.values()), list(places))
+    axes.set_ylim(len(found.bars) - 0.5, -0.5)
+    label_seconds(axes.xaxis)
+    axes.grid(axis="x", alpha=0.35)
+    axes.set_axisbelow(True)
+    columns = 3 if max((len(name) for name, _, _ in found.kinds), default=0) < 34 else 1
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    return figure

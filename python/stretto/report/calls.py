@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from stretto.launch.mpi import library_name
 from stretto.report.bars import Bars, Piece, bars_chart
@@ -18,6 +19,7 @@ from stretto.report.page import (
     Table,
     number,
 )
+from stretto.studies.figures import file_name
 from stretto.support.units import format_bytes, format_percent, format_place, format_seconds
 
 
@@ -102,7 +104,7 @@ def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
         f"{name}: {where}, {library_name(run.library)}. Time that rank {run.measured_on_rank} spent in "
         "collectives, by collective and size. Colours are specs; grey is the MPI default."
     )
-    return bars_chart(identity, time_bars(name, run), caption)
+    return bars_chart(identity, f"run-{file_name(Path(name).stem)}", time_bars(name, run), caption)
 
 
 def calls_table(identity: str, run: StatisticsFile) -> Table:

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import add_field, new_figure
 from stretto.report.inputs import Shape, TableFile, TableRow
-from stretto.report.page import Chart, KeyFigure, Section, axis, chart_text, layout
+from stretto.report.page import Chart, KeyFigure, Section
 from stretto.spec.labels import without_parameters
+from stretto.studies.figures import file_name
 from stretto.support.units import format_bytes, format_nodes, three_digits
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NATIVE_COLOUR = "#c9ced6"
 UNMEASURED_COLOUR = "#f4f5f7"
@@ -120,52 +125,44 @@ def sections(tables: Sequence[TableFile]) -> list[Section]:
 
 
 def choice_chart(identity: str, table: TableFile, one: Choices) -> Chart:
-    """Returns a heat map, with a colour for each algorithm."""
-    algorithms = one.algorithms
-    palette = colours(algorithms)
-    count = len(algorithms)
-    scale: list[list[Any]] = []
-    for index, name in enumerate(algorithms):
-        scale += [[index / count, palette[name]], [(index + 1) / count, palette[name]]]
-    heat_map = {
-        "type": "heatmap",
-        "x": [one.size_text(column) for column in range(len(one.starts))],
-        "y": [chart_text(shape_text(shape)) for shape in one.shapes],
-        "z": [[algorithms.index(algorithm_of(row)) for row in line] for line in one.cells],
-        "hovertext": [
-            [_hover(one, shape, column, row) for column, row in enumerate(line)]
-            for shape, line in zip(one.shapes, one.cells, strict=True)
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "zmin": -0.5,
-        "zmax": count - 0.5,
-        "colorscale": scale,
-        "xgap": 2,
-        "ygap": 2,
-        "colorbar": {
-            "tickvals": list(range(count)),
-            "ticktext": [chart_text(name) for name in algorithms],
-            "thickness": 16,
-            "lenmode": "pixels",
-            "len": max(120, min(34 * count, 90 + 34 * len(one.shapes))),
-        },
-    }
-    plain = {"type": "category", "showgrid": False, "ticks": ""}
-    chart_layout = layout(
-        xaxis=axis("message size, from", **plain),
-        yaxis=axis("", **plain),
-    )
+    """Returns a map of the choices, with a colour for each algorithm."""
     network = f", {table.network}" if table.network else ""
     caption = (
         f"MPI_{one.call.capitalize()} by {table.mpi}{network}. Hover over a field to see its spec and gain."
     )
-    height = max(230, 130 + 34 * len(one.shapes), 130 + 24 * count)
-    return Chart(identity, f"{one.call}, {table.mpi}", caption, [heat_map], chart_layout, height)
+    file = f"choices-{one.call}-{file_name(table.mpi)}"
+    title = f"{one.call}, {table.mpi}"
+    return Chart(identity, title, caption, file, lambda: choice_figure(title, one))
 
 
-def _hover(one: Choices, shape: Shape, column: int, row: TableRow) -> str:
-    library = f"<br>the library's algorithm: {chart_text(row.library)}" if row.library else ""
-    gain = f"<br>{three_digits(row.gain)} times as fast as the MPI default" if row.gain is not None else ""
-    return (
-        f"{chart_text(shape_text(shape))}, {one.range_text(column)}<br>{chart_text(row.spec)}{library}{gain}"
+def choice_figure(title: str, one: Choices) -> Figure:
+    """Returns a map of choices by size and nodes, with a colour for each algorithm."""
+    from matplotlib.patches import Patch  # noqa: PLC0415  loaded with the rest
+
+    algorithms = one.algorithms
+    palette = colours(algorithms)
+    figure = new_figure(8.2, 1.9 + 0.32 * len(one.shapes))
+    figure.suptitle(f"{title}: choices", fontsize=11)
+    axes = figure.subplots()
+    for place, (shape, line) in enumerate(zip(one.shapes, one.cells, strict=True)):
+        for column, row in enumerate(line):
+            text = _tip(one, shape, column, row)
+            add_field(axes, (column, place), palette[algorithm_of(row)], text)
+    axes.set(xlim=(0, len(one.starts)), ylim=(0, len(one.shapes)))
+    axes.set_xticks(range(len(one.starts)), [one.size_text(i) for i in range(len(one.starts))], fontsize=8)
+    axes.set_yticks([i + 0.5 for i in range(len(one.shapes))], [shape_text(shape) for shape in one.shapes])
+    axes.set_xlabel("message size, from")
+    figure.legend(
+        handles=[Patch(color=palette[name], label=name) for name in algorithms],
+        loc="outside lower center",
+        ncols=min(4, len(algorithms)),
+        frameon=False,
+        fontsize=9,
     )
+    return figure
+
+
+def _tip(one: Choices, shape: Shape, column: int, row: TableRow) -> str:
+    library = f"\nthe library's algorithm: {row.library}" if row.library else ""
+    gain = f"\n{three_digits(row.gain)} times as fast as the MPI default" if row.gain is not None else ""
+    return f"{shape_text(shape)}, {one.range_text(column)}\n{row.spec}{library}{gain}"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from stretto.report import calls, choices, guidelines, models, profile, study, traces
+from stretto.report import calls, choices, machine, profile, study, traces
 from stretto.report.inputs import Inputs
 from stretto.report.page import Section, render
 from stretto.support.errors import StrettoError
@@ -14,9 +14,8 @@ def page_sections(found: Inputs) -> list[Section]:
     return [
         *study.sections(found.studies),
         *choices.sections(found.tables),
-        *models.prediction_sections(found.predictions),
-        *guidelines.sections(found.guidelines),
-        *models.machine_sections(found.machines),
+        *(section for kind, read in found.others.values() for section in kind.sections(read)),
+        *machine.sections(found.machines),
         *calls.sections(found.statistics),
         *profile.sections(found.profiles),
         *traces.sections(found.traces),
@@ -29,7 +28,7 @@ def page_text(found: Inputs) -> str:
     if not sections:
         raise StrettoError(f"{', '.join(found.files)}: nothing to show: there is no result in it")
     places = dict.fromkeys(study.where for study in found.studies)
-    places |= dict.fromkeys(one.where for one in found.guidelines)
+    places |= dict.fromkeys(kind.where(one) for kind, read in found.others.values() for one in read)
     libraries = dict.fromkeys(run.name for study in found.studies for run in study.runs)
-    subtitle = "; ".join([*places, *libraries])
+    subtitle = "; ".join(filter(None, [*places, *libraries]))
     return render("MPI collectives: measured, chosen, explained", subtitle, sections, found.files)

@@ -14,8 +14,8 @@ from stretto.report.page import (
 )
 from stretto.results.runs import Row
 from stretto.spec.labels import NATIVE_LABEL, STRETTO, label_of
-from stretto.study.analysis import SizeFigures, gain_of, ranking
-from stretto.study.file import StudyRun
+from stretto.studies.analysis import SizeFigures, gain_of, ranking
+from stretto.studies.file import StudyRun
 from stretto.support.units import format_bytes, format_percent, format_seconds
 
 

@@ -11,13 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from stretto.predict import file as predictions
-from stretto.predict.file import Predictions
+from stretto.report.kinds import Kind, find_kind
 from stretto.results import runs
-from stretto.study import file as study_file
-from stretto.study import guidelines_file
-from stretto.study.file import STUDY_FILE, Study, parse_bench, parse_study
-from stretto.study.guidelines_file import GUIDELINES_FILE, Guidelines, parse_guidelines
+from stretto.studies import file as study_file
+from stretto.studies.file import Study, parse_bench, parse_study
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import read_json
 from stretto.support.parts import Bytes, Number, Part, Rate, Seconds, validate
@@ -142,13 +139,13 @@ class Inputs:
     """All that was read, by kind."""
 
     studies: list[Study] = field(default_factory=list)
-    guidelines: list[Guidelines] = field(default_factory=list)
     tables: list[TableFile] = field(default_factory=list)
     machines: list[tuple[MachineFile, list[Point]]] = field(default_factory=list)
     statistics: list[tuple[str, StatisticsFile]] = field(default_factory=list)
-    predictions: list[Predictions] = field(default_factory=list)
     profiles: list[tuple[str, Profile]] = field(default_factory=list)
     traces: list[tuple[str, TraceSummary]] = field(default_factory=list)
+    others: dict[str, tuple[Kind, list[Any]]] = field(default_factory=dict)
+    """What was read of the kinds that other distributions add, by kind."""
     files: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """A line for each of Stretto's files that a report does not show."""
@@ -177,13 +174,9 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
 def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = [
-        path / name
-        for name in (study_file.STUDY_FILE, guidelines_file.GUIDELINES_FILE)
-        if (path / name).is_file()
-    ]
+    found = [path / name for name in _STUDY_FILES if (path / name).is_file()]
     if not found:
-        raise StrettoError(f"{path} holds neither {STUDY_FILE} nor {GUIDELINES_FILE} nor traces of ranks")
+        raise StrettoError(f"{path} holds neither {' nor '.join(_STUDY_FILES)} nor traces of ranks")
     return found
 
 
@@ -192,10 +185,6 @@ def _read_into(inputs: Inputs, file: Path) -> None:
     kind = content.get("format")
     if kind == study_file.FORMAT:
         inputs.studies.append(parse_study(content, file))
-    elif kind == guidelines_file.FORMAT:
-        inputs.guidelines.append(parse_guidelines(content, file))
-    elif kind == predictions.FORMAT:
-        inputs.predictions.append(validate(Predictions, content, file))
     elif kind == "stretto-table":
         inputs.tables.append(_read_table(content, file))
     elif kind == "stretto-machine":
@@ -215,6 +204,10 @@ def _read_into(inputs: Inputs, file: Path) -> None:
         inputs.left_out.append(f"{file} is of a job without Stretto ({content['unserved']})")
         return
     elif isinstance(kind, str) and re.fullmatch(r"stretto-[a-z-]{1,40}", kind):
+        if added := find_kind(kind):
+            inputs.others.setdefault(kind, (added, []))[1].append(added.read(content, file))
+            inputs.files.append(file.name)
+            return
         inputs.left_out.append(f"{file} is of the kind {kind}, which a report does not show")
         return
     else:
@@ -223,9 +216,10 @@ def _read_into(inputs: Inputs, file: Path) -> None:
 
 
 _EXPECTED = (
-    "expected a study, guidelines, a file of stretto bench, a table, a machine, predictions, a profile, a "
-    "trace or a statistics file"
+    "expected a study, a file of stretto bench, a table, a machine, a profile, a trace or a statistics file"
 )
+_STUDY_FILES = (study_file.STUDY_FILE, "guidelines.json")
+"""The files in the folder of `stretto study`."""
 _SHAPE_KEYS = ("nodes", "ppn", "min_ppn", "modelled")
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from stretto.plots.pictures import add_tip, new_figure
+from stretto.plots.style import label_seconds
 from stretto.report.bars import Bars, Piece, bars_chart
 from stretto.report.calls import spec_colours
 from stretto.report.page import (
@@ -16,16 +19,16 @@ from stretto.report.page import (
     KeyFigure,
     Section,
     Table,
-    axis,
-    chart_text,
-    layout,
     number,
-    seconds_axis,
 )
 from stretto.results.runs import BLOCKING
+from stretto.studies.figures import file_name
 from stretto.support.units import format_bytes, format_percent, format_place, format_seconds
 from stretto.trace.profile_file import Calls, Profile, Training
 from stretto.trace.profile_table import profile_clock_notes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST_BARS = 20
 
@@ -41,9 +44,12 @@ def sections(found: Sequence[tuple[str, Profile]]) -> list[Section]:
         "call to the end of the last.",
     )
     for index, (name, one) in enumerate(found, 1):
+        stem = file_name(Path(name).stem)
         caption = _caption(name, one)
         notes = profile_clock_notes(one)
-        section.items.append(bars_chart(f"profile-{index}", profile_bars(name, one), caption, notes))
+        section.items.append(
+            bars_chart(f"profile-{index}", f"profile-{stem}", profile_bars(name, one), caption, notes)
+        )
         section.items.append(calls_table(f"profile-table-{index}", one))
         section.figures.append(
             KeyFigure(
@@ -53,7 +59,9 @@ def sections(found: Sequence[tuple[str, Profile]]) -> list[Section]:
             )
         )
         if one.training:
-            section.items.append(gradients_chart(f"profile-gradients-{index}", name, one.training))
+            section.items.append(
+                gradients_chart(f"profile-gradients-{index}", f"gradients-{stem}", name, one.training)
+            )
             section.items.append(gradients_table(f"profile-gradients-table-{index}", one.training))
     return [section]
 
@@ -146,53 +154,41 @@ def calls_table(identity: str, profile: Profile) -> Table:
     return Table(identity, "", caption, columns, rows, (0, 1, 2))
 
 
-def gradients_chart(identity: str, name: str, training: Training) -> Chart:
+def gradients_chart(identity: str, file: str, name: str, training: Training) -> Chart:
     """Returns a chart of the bytes of gradients that are ready, over the time since a step began."""
-    factor, time = seconds_axis(
-        "time since the step began", max(training.step_seconds, training.compute_seconds)
-    )
-    ordered = sorted(training.gradients, key=lambda one: one.ready)
-    sums = list(accumulate(one.bytes for one in ordered))
-    data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": "gradients that are ready",
-            "x": [one.ready / factor for one in ordered],
-            "y": [done / 1e6 for done in sums],
-            "line": {"shape": "hv", "color": "#0072B2", "width": 2},
-            "marker": {"size": 6},
-            "text": [
-                f"{chart_text(one.name)}<br>{format_bytes(one.bytes)}, after {format_seconds(one.ready)}"
-                for one in ordered
-            ],
-            "hovertemplate": "%{text}<extra></extra>",
-        },
-        *(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": label,
-                "x": [seconds / factor] * 2,
-                "y": [0, sums[-1] / 1e6],
-                "line": {"color": colour, "width": 1.5, "dash": "dash"},
-                "hovertemplate": f"{label}: {format_seconds(seconds)}<extra></extra>",
-            }
-            for label, seconds, colour in (
-                ("the last gradient", training.compute_seconds, "#6b7684"),
-                ("the end of a step", training.step_seconds, "#D55E00"),
-            )
-        ),
-    ]
     messages = sum(one.per_step for one in training.messages)
+    megabytes = sum(one.bytes for one in training.gradients) / 1e6
     caption = (
         f"{name}, {training.framework}: {training.steps} steps of {format_seconds(training.step_seconds)}. "
-        f"{len(ordered)} gradients of {sums[-1] / 1e6:.3g} MB are summed in {messages:.1f} messages a step. "
-        "What is left of a step after the last gradient is communication that nothing hides. Times of "
+        f"{len(training.gradients)} gradients of {megabytes:.3g} MB are summed in {messages:.1f} messages a "
+        "step. What is left of a step after the last gradient is communication that nothing hides. Times of "
         f"gradients: \u00b1 {format_seconds(training.uncertainty_seconds)}."
     )
-    chart_layout = layout(xaxis=time, yaxis=axis("gradients that are ready (MB)", rangemode="tozero"))
-    return Chart(identity, f"{name}: when gradients are ready", caption, data, chart_layout, 380)
+    title = f"{name}: when gradients are ready"
+    return Chart(identity, title, caption, file, lambda: gradients_figure(title, training))
+
+
+def gradients_figure(title: str, training: Training) -> Figure:
+    """Returns a figure of the bytes of gradients that are ready, over the time since a step began."""
+    figure = new_figure(8.2, 3.8)
+    figure.suptitle(title, fontsize=11)
+    axes = figure.subplots()
+    ordered = sorted(training.gradients, key=lambda one: one.ready)
+    megabytes = [done / 1e6 for done in accumulate(one.bytes for one in ordered)]
+    axes.step([one.ready for one in ordered], megabytes, "o-", where="post", color="#0072B2", markersize=3.5)
+    for one, done in zip(ordered, megabytes, strict=True):
+        add_tip(
+            axes, one.ready, done, f"{one.name}\n{format_bytes(one.bytes)}, after {format_seconds(one.ready)}"
+        )
+    axes.axvline(training.compute_seconds, color="#6b7684", linestyle="--", label="the last gradient")
+    axes.axvline(training.step_seconds, color="#D55E00", linestyle="--", label="the end of a step")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set(xlabel="time since the step began", ylabel="gradients that are ready (MB)")
+    label_seconds(axes.xaxis)
+    axes.grid(which="major", alpha=0.35)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure
 
 
 def gradients_table(identity: str, training: Training) -> Table:

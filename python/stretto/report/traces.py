@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from stretto.report.bars import Bars, Piece, bars_chart, unique
 from stretto.report.page import Cell, Column, KeyFigure, Section, Table, number
 from stretto.results.runs import BLOCKING
+from stretto.studies.figures import file_name
 from stretto.support.units import format_bytes, format_count, format_percent, format_seconds
 from stretto.trace.summary_file import LateRank, SlowCollective, TraceSummary
 from stretto.trace.table import clock_notes, missing_text
@@ -28,11 +30,16 @@ def sections(found: Sequence[tuple[str, TraceSummary]]) -> list[Section]:
         "the first arrival to the last. Work: from there to the last end.",
     )
     for index, (name, one) in enumerate(found, 1):
+        stem = file_name(Path(name).stem)
         caption = f"{name}: {format_count(one.totals.collectives, 'collective')}. The slowest by work."
-        section.items.append(bars_chart(f"trace-{index}", slow_bars(name, one), caption, warnings(one)))
+        section.items.append(
+            bars_chart(f"trace-{index}", f"trace-{stem}", slow_bars(name, one), caption, warnings(one))
+        )
         section.items.append(slow_table(f"trace-table-{index}", one.slowest))
         caption = "Time of each rank inside collectives, and how much of it was waiting for late ranks."
-        section.items.append(bars_chart(f"trace-ranks-{index}", rank_bars(name, one), caption))
+        section.items.append(
+            bars_chart(f"trace-ranks-{index}", f"trace-ranks-{stem}", rank_bars(name, one), caption)
+        )
         section.items.append(late_table(f"trace-late-{index}", name, one))
         section.figures.append(
             KeyFigure(

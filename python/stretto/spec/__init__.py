@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The things that users name: collectives, specs, topologies, and the networks to train."""
+"""The things that users name: collectives, specs and topologies."""
 
 __all__ = [
-    "architectures",
     "checks",
     "collectives",
     "labels",
     "native",
-    "networks",
     "recipes",
     "topologies",
 ]

@@ -12,7 +12,6 @@ TOOLS = {
     "jinja2": "Jinja2",
     "matplotlib": "Matplotlib",
     "numpy": "NumPy",
-    "plotly": "Plotly",
     "pydantic": "Pydantic",
     "scipy": "SciPy",
 }

@@ -22,7 +22,9 @@ from stretto.cli.program import command_in
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.rglob("*.md"))
+RESEARCH = ROOT / "research"
+PAGES = sorted([*DOCS.rglob("*.md"), *RESEARCH.rglob("*.md")])
+MORE_COMMANDS = RESEARCH / "python" / "stretto_research" / "cli" / "listing.py"
 TABLE = re.compile(r"^<!-- table: stretto ([^\n]*) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 TABLES = [
     pytest.param(command, table, id=f"{page.stem}: {command}")
@@ -72,7 +74,9 @@ def test_prose_wraps_at_100_columns(page: Path) -> None:
 @pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=str)
 def test_files_that_a_page_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = re.findall(r"`((?:src|include|python|tests|scripts|cmake|benchmarks|examples)/[\w./-]+)`", text)
+    named = re.findall(
+        r"`((?:src|include|python|research|tests|scripts|cmake|benchmarks|examples)/[\w./-]+)`", text
+    )
     # COLLECTIVE, NAME and ROOM are placeholders.
     missing = [one for one in named if not re.search(r"[A-Z]{4}", one) and not (ROOT / one).exists()]
     assert missing == []
@@ -88,7 +92,7 @@ def test_links_lead_to_files_of_the_repository(page: Path) -> None:
 
 def _sources() -> str:
     """Returns the sources with adjacent string literals joined, which have all texts that can be printed."""
-    files = [*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
+    files = [*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py"), *RESEARCH.rglob("*.py")]
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     return re.sub(r'"\s+f?"', "", text).replace('\\"', '"')
 
@@ -105,8 +109,18 @@ def test_quoted_messages_are_those_that_are_printed() -> None:
         assert not missing, f"docs/troubleshooting.md quotes {line!r}, which nothing prints"
 
 
-def _commands() -> Iterator[tuple[str, list[str]]]:
+def _is_of_research(name: str) -> bool:
+    return f'"{name}": _line(' in MORE_COMMANDS.read_text(encoding="utf-8")
+
+
+def shown_commands(*, of_research: bool) -> Iterator[tuple[str, list[str]]]:
     """The words of each stretto command in a block of shell, and the page that it stands on."""
+    for page, words in _all_commands():
+        if _is_of_research(next((word for word in words[1:] if word[0] != "-"), "")) == of_research:
+            yield page, words
+
+
+def _all_commands() -> Iterator[tuple[str, list[str]]]:
     for page in [ROOT / "README.md", *PAGES]:
         for block in re.findall(
             r"^```(?:sh|console)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
@@ -117,9 +131,17 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
                     yield page.name, shlex.split(found[1], comments=True)
 
 
-@pytest.mark.parametrize(("page", "words"), [pytest.param(*one, id=" ".join(one[1])) for one in _commands()])
+@pytest.mark.parametrize(
+    ("page", "words"), [pytest.param(*one, id=" ".join(one[1])) for one in shown_commands(of_research=False)]
+)
 def test_commands_have_the_options_that_are_shown(page: str, words: list[str]) -> None:
+    check_options(page, words)
+
+
+def check_options(page: str, words: list[str]) -> None:
+    """Checks that a command has the options with which a page shows it."""
     command: Any = get_command(app)
+    command.list_all()
     own = list(takewhile(lambda word: word != "--", words[1:]))
     while hasattr(command, "commands") and own:
         assert own[0] in command.commands or own[0].startswith("--"), f"{page}: {words}"

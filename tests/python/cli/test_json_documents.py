@@ -3,37 +3,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import shlex
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
-from stretto.bench.targets import Place, Target
-from stretto.cli import profile, reproduce, top, train
+from stretto.cli import profile, top
 from stretto.cli.main import app
 from stretto.lab import cluster
-from stretto.launch import jobs
-from stretto.plots.panels import Panel
-from stretto.regret import session
-from stretto.reproduce.figure import Bench, Claim, Figure, Verdict
-from stretto.reproduce.figure import Result as Reproduced
 from stretto.show import algorithms, verdicts
 from stretto.show.proof import Failure, Findings, Scope, StandIns
-from stretto.spec.labels import label_of
 from stretto.spec.recipes import Recipe
-from stretto.study.guidelines import Guideline
-from stretto.support import console
 from stretto.support.json_files import document_text
 from stretto.support.units import (
     format_bandwidth,
@@ -46,44 +32,13 @@ from stretto.support.units import (
 from stretto.top.activity import Job, Now, RankActivity, Rates
 from stretto.top.page import Count
 from stretto.trace.files import read_folder
-from stretto.training.result import Line, Training
 
-from .test_json_option import COMMANDS, json_option
+from .documents import Example, Printed, check_example, percent, refuse_constant, short_time
+from .json_options import json_option
+from .test_json_option import COMMANDS
 
 if TYPE_CHECKING:
     from tests.python.conftest import MeasuringProgram
-
-Row = Mapping[str, Any]
-
-
-def percent(part: float) -> str:
-    return f"{100 * part:.0f} %"
-
-
-def short_time(seconds: float) -> str:
-    """A time as tables of measurements have it: three digits."""
-    factor, unit = seconds_unit(seconds)
-    return f"{three_digits(seconds / factor)} {unit}"
-
-
-@dataclass(frozen=True)
-class Example:
-    """A command line, in which {folder} is a folder with files, and the cells of its table for a row."""
-
-    line: str
-    format: str
-    rows: str
-    """The place of the rows in the document: `calls/choices` is the choices of all calls."""
-    cells: Callable[[Row], list[str]]
-    """Texts that stand on one line of the table, in this order."""
-    prepare: str = ""
-    """The fixture that it needs."""
-    status: int = 0
-
-
-def case(row: Row) -> list[str]:
-    return [format_bytes(row["bytes"]), row["spec"], format_seconds(row["seconds"])]
-
 
 EXAMPLES: dict[str, list[Example]] = {
     "stretto algorithms": [
@@ -172,23 +127,6 @@ EXAMPLES: dict[str, list[Example]] = {
             "fabric_file",
         )
     ],
-    "stretto predict": [
-        Example(
-            "predict bcast --sizes 1KiB,1MiB --nodes 4 --json", "stretto-predicted-times", "predictions",
-            lambda row: [
-                *case(row), format_bandwidth(row["bytes"] / row["seconds"]),
-                percent(row["bound_seconds"] / row["seconds"]),
-            ],
-        ),
-        Example(
-            "predict allreduce --against {folder}/bench.json --json", "stretto-prediction", "choices",
-            lambda row: [
-                format_bytes(row["bytes"]), row["best"], row["chosen"], percent(row["regret"]),
-                percent(row["median_error"]), percent(abs(row["worst_error"])),
-            ],
-            "bench_file",
-        ),
-    ],
     "stretto explain": [
         Example(
             "explain --machine altec --bytes 1MiB --top 1000 --json", "stretto-explanation", "candidates",
@@ -204,28 +142,6 @@ EXAMPLES: dict[str, list[Example]] = {
             "explain --rule --json", "stretto-rule", "figures",
             lambda row: [f"{row['name']} = {size_text(row['bytes'])}"],
         ),
-    ],
-    "stretto advise": [
-        Example(
-            "advise --nodes 2 --sizes 1KiB,1MiB --no-check --json", "stretto-advice", "advice", case,
-        )
-    ],
-    "stretto simulate": [
-        Example(
-            "simulate --platform altec --json", "stretto-ping-pong", "results",
-            lambda row: [
-                format_bytes(row["bytes"]), format_seconds(row["seconds"]), format_bandwidth(row["bandwidth"])
-            ],
-        )
-    ],
-    "stretto.cli.simulate -- bench": [
-        Example(
-            "simulate --platform altec --nodes 2 -- bench bcast --specs native,chain --sizes 8,1MiB --json",
-            "stretto-bench", "results",
-            lambda row: [
-                format_bytes(row["bytes"]), row["spec"], format_seconds(row["time"]["median"])
-            ],
-        )
     ],
     "stretto bench": [
         Example(
@@ -249,35 +165,6 @@ EXAMPLES: dict[str, list[Example]] = {
             ],
             "asked",
         )
-    ],
-    "stretto regret": [
-        Example(
-            "regret --networks 1x2 --mpi openmpi --collectives allreduce --sizes 64KiB --json",
-            "stretto-regret", "summary",
-            lambda row: [
-                row["network"], str(row["calls"]), f"{100 * row['mean_regret_of_native']:.0f} %",
-                f"{100 * row['mean_regret']:.0f} %", format_bytes(row["worst_regret_at"]["bytes"]),
-                three_digits(row["mean_gain"]), three_digits(row["least_gain"]["median"]),
-            ],
-            "asked_in_one_process",
-        )
-    ],
-    "stretto study": [
-        Example(
-            "study allreduce --np 2 --mpi openmpi --sizes 1KiB --specs ring --repetitions 5 --budget 20s "
-            "-o {folder} --json",
-            "stretto-study", "summary/sizes",
-            lambda row: [format_bytes(row["bytes"]), format_seconds(row["auto"]["seconds"])],
-        ),
-        Example(
-            "study bcast --guidelines --np 2 --mpi openmpi --sizes 1KiB --repetitions 5 --budget 20s "
-            "-o {folder} --json",
-            "stretto-guidelines", "libraries/checks",
-            lambda row: [
-                Guideline(row["collective"], row["left"], row["right"]).text,
-                three_digits(row["ratio"]["median"]) + (" !" if row["violated"] else ""),
-            ],
-        ),
     ],
     "stretto calibrate": [
         Example(
@@ -317,34 +204,6 @@ EXAMPLES: dict[str, list[Example]] = {
                 format_seconds(row["inside"]),
             ],
             "profiled", status=3,
-        )
-    ],
-    "stretto replay": [
-        Example(
-            "replay resnet110 --platform altec --nodes 2 --calls model --specs native,ring --steps 1 --json",
-            "stretto-replay", "outcomes",
-            lambda row: [
-                label_of(row["spec"]), str(row["nodes"]), three_digits(row["images_per_second"]),
-                f"{row['speedup']:.3f}" if row["speedup"] else "", format_seconds(row["step_seconds"]),
-            ],
-        )
-    ],
-    "stretto reproduce": [
-        Example(
-            "reproduce pipelined/fig4 -o {folder} --json", "stretto-reproduction", "figures/claims",
-            lambda row: [row["reported"], row["came_out"], row["verdict"], row["why"]],
-            "figures",
-        )
-    ],
-    "stretto train": [
-        Example(
-            "train --model alexnet --json", "stretto-training", "lines",
-            lambda row: [
-                row["label"], three_digits(row["images_per_second"]["median"]),
-                format_seconds(row["step_seconds"]), percent(row["communication_share"]),
-                f"{row['speedup']['median']:.2f}" if row["speedup"] else "",
-            ],
-            "trained",
         )
     ],
 }  # fmt: skip
@@ -402,23 +261,6 @@ def fabric_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STRETTO_FABRIC", raising=False)
 
 
-@pytest.fixture
-def bench_file(tmp_path: Path) -> None:
-    results = [
-        {
-            "bytes": size, "in_place": False, "spec": spec, "form": "blocking", "chosen": spec,
-            "correct": True, "inner": 1, "with_barrier": False, "seconds": [size * often * 1e-9],
-        }
-        for size in (1 << 16, 1 << 20)
-        for often, spec in enumerate(("native", "ring", "recursive_doubling"), 1)
-    ]  # fmt: skip
-    run = {
-        "collective": "allreduce", "mpi": "Open MPI v4.1.4", "ranks": 8, "nodes": 8, "ppn": [1] * 8,
-        "type": "float", "results": results,
-    }  # fmt: skip
-    (tmp_path / "bench.json").write_text(document_text("stretto-bench", [], "8 nodes", run))
-
-
 START = {
     "event": "start", "collective": "allreduce", "root": 0, "library": "Open MPI v4.1.4", "ranks": 2,
     "nodes": 2, "ppn": [1, 1], "specs": ["native", "ring"], "sizes": [16 << 20], "type": "float",
@@ -465,19 +307,6 @@ def asked(program: MeasuringProgram) -> None:
     let_answer(program)
 
 
-@pytest.fixture
-def asked_in_one_process(program: MeasuringProgram, monkeypatch: pytest.MonkeyPatch) -> None:
-    let_answer(program)
-
-    def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[jobs.Process]:
-        return jobs.start(program, stdin=stdin)
-
-    def find(_place: Place, *, may_lack_mpi: bool) -> Target:  # noqa: ARG001
-        return Target("openmpi", start)
-
-    monkeypatch.setattr(session, "find_target", find)
-
-
 def write_traces(folder: Path) -> None:
     for rank in (0, 1):
         events = [
@@ -515,80 +344,6 @@ def profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile, "run_profiled", lambda *_: run)
 
 
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(_bench: Bench) -> Reproduced:
-        claims = [
-            Claim("twice as fast", "1.9 x", Verdict.AGREES),
-            Claim("a", "b", Verdict.DIFFERS, "a reason"),
-        ]
-        return Reproduced([Panel("one", {"curve": {1.0: 1.0, 2.0: 3.0}})], claims)
-
-    monkeypatch.setattr(reproduce, "find_figures", lambda _: [Figure("pipelined", "fig4", "A title", make)])
-
-
-@pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [Line("native", {0: [2.0, 2.1], 1: [2.2, 2.0]}), Line("ring", {0: [1.0, 1.1], 1: [1.1, 1.2]})]
-    training = Training("pytorch", "alexnet", "digits", 2, lines, ranks=2, compute=[0.5])
-    measurement = SimpleNamespace(training=training, run=lambda _progress: None)
-    monkeypatch.setattr(train, "prepare", lambda *_: measurement)
-
-
-@dataclass
-class Printed:
-    """The output of one run of a command, as a document and as a table."""
-
-    ended: Result
-    table: str
-
-
-@pytest.fixture
-def run_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Printed]:
-    """Runs a command line with --json, and also keeps the table of the same run."""
-    one_way = console.print_result
-    table = io.StringIO()
-
-    def both(as_json: bool, document: Callable[[], str], show: Callable[[], None]) -> None:
-        one_way(as_json, document, show)
-        assert as_json
-        with contextlib.redirect_stdout(table):
-            show()
-
-    for module in list(sys.modules.values()):
-        if getattr(module, "print_result", None) is one_way:
-            monkeypatch.setattr(module, "print_result", both)
-
-    def run(line: str) -> Printed:
-        words = shlex.split(line.format(folder=tmp_path))
-        ended = CliRunner().invoke(app, words, env={"COLUMNS": "400"})
-        return Printed(ended, table.getvalue())
-
-    return run
-
-
-def rows_at(content: Any, path: str) -> Iterator[Row]:
-    for name in path.split("/"):
-        content = (
-            [more for one in content for more in one[name]] if isinstance(content, list) else content[name]
-        )
-    yield from content
-
-
-def stands_in(line: str, cells: list[str]) -> bool:
-    at = 0
-    for cell in cells:
-        found = line.find(cell, at)
-        if found < 0:
-            return False
-        at = found + len(cell)
-    return True
-
-
-def refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
 @pytest.mark.parametrize(
     "example",
     [pytest.param(one, id=one.line) for several in EXAMPLES.values() for one in several],
@@ -599,25 +354,7 @@ def test_one_document_with_the_values_of_the_table(
     run_both: Callable[[str], Printed],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    if example.prepare:
-        request.getfixturevalue(example.prepare)
-    capfd.readouterr()
-    printed = run_both(example.line)
-    assert printed.ended.exit_code == example.status, printed.ended.output
-    # Nothing else is on standard output, not even by code outside Python.
-    content = json.loads(printed.ended.stdout, parse_constant=refuse_constant)
-    assert capfd.readouterr().out == ""
-    assert printed.ended.stdout == json.dumps(content, indent=1) + "\n" or example.format == "stretto-machine"
-    assert (content["format"], content["version"]) == (example.format, 1)
-    if example.format != "stretto-machine":
-        assert list(content)[:3] == ["format", "version", "date"]
-        assert content["command"]
-    rows = list(rows_at(content, example.rows))
-    assert rows
-    lines = printed.table.splitlines()
-    for row in rows:
-        cells = example.cells(row)
-        assert any(stands_in(line, cells) for line in lines), (cells, printed.table)
+    check_example(example, request, run_both, capfd)
 
 
 def test_every_command_with_json_has_an_example() -> None:
@@ -633,15 +370,12 @@ def test_every_format_is_documented() -> None:
 @pytest.mark.parametrize(
     ("line", "status", "said"),
     [
-        ("predict nothing --json", 2, "there is no collective 'nothing'"),
         ("explain --machine /nowhere --json", 2, "/nowhere"),
         ("verify nothing --json", 2, "there is no algorithm 'nothing'"),
         ("show ring --ranks none --json", 2, "--ranks"),
         ("trace /nowhere --json", 2, "/nowhere"),
         ("bench allreduce --specs nothing --json", 2, "nothing"),
         ("bench allreduce --json file.json", 2, "file.json"),  # as it once was
-        ("predict allreduce --json file.json", 2, "file.json"),
-        ("simulate --json -- bench allreduce", 2, "--json: give it to bench, after the --"),
         ("lab status --json=yes", 2, "--json"),
         ("doctor --lines moon --json", 2, "--lines"),
     ],

@@ -2,18 +2,22 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from stretto.cli.listing import Line
 from stretto.cli.main import app
 from stretto.support import paths
 from stretto.support.errors import StrettoError, WrongResultError
@@ -41,7 +45,7 @@ def test_every_command_has_help(name: str) -> None:
     assert f"stretto {name}" in shown.output or f"root {name}" in shown.output
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS, "lab run", "profile", "simulate", "explain"])
+@pytest.mark.parametrize("name", ["", *COMMANDS, "lab run", "profile", "explain"])
 def test_the_short_form_of_help(name: str) -> None:
     short, long = (CliRunner().invoke(app, [*name.split(), option]) for option in ("-h", "--help"))
     assert (short.exit_code, short.output) == (0, long.output)
@@ -97,6 +101,39 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         assert own.startswith(listed.help.removesuffix(".")), name
 
 
+def add_entry(monkeypatch: pytest.MonkeyPatch, load: Callable[[], object]) -> None:
+    """Lets another distribution add commands."""
+    entry = SimpleNamespace(name="others", load=load)
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: [entry])
+
+
+def test_another_distribution_adds_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = {"again": Line("Else", "Says it again."), "lib": Line("Else", "Not ours.")}
+    add_entry(monkeypatch, lambda: lines)
+    module = SimpleNamespace(again=lambda: print("again"))
+    monkeypatch.setitem(sys.modules, "stretto.cli.again", module)
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"})
+    assert re.search("again +Says it again", shown.output)
+    # Nobody takes the place of a command of Stretto's.
+    assert "Not ours" not in shown.output
+    assert CliRunner().invoke(app, ["again"]).output == "again\n"
+
+
+def test_a_distribution_that_is_broken_breaks_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> object:
+        raise ImportError("No module named 'nothing'")
+
+    add_entry(monkeypatch, fail)
+    line = "stretto: the commands of others cannot be loaded: No module named 'nothing'\n"
+    shown = CliRunner().invoke(app, ["--help"])
+    assert (shown.exit_code, shown.stderr) == (0, line)
+    assert "verify" in shown.stdout
+    assert CliRunner().invoke(app, ["lib", "--help"]).stderr == ""
+    unknown = CliRunner().invoke(app, ["again"])
+    assert (unknown.exit_code, unknown.stderr.splitlines()[0] + "\n") == (2, line)
+    assert "No such command 'again'" in unknown.stderr
+
+
 def test_the_version() -> None:
     shown = CliRunner().invoke(app, ["--version"])
     assert (shown.exit_code, shown.output) == (0, f"stretto {metadata.version('stretto')}\n")
@@ -123,7 +160,7 @@ def test_exit_statuses(error: BaseException, status: int, said: str, monkeypatch
     assert (ended.exit_code, ended.stderr) == (status, said)
 
 
-@pytest.mark.parametrize("name", ["lab up", "lab run", "lab down", "bench", "tune", "calibrate", "train"])
+@pytest.mark.parametrize("name", ["lab up", "lab run", "lab down", "bench", "tune", "calibrate"])
 def test_the_help_says_what_labs_can_be_called(name: str) -> None:
     shown = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"})
     assert "stretto-WORD" in shown.output

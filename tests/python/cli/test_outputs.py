@@ -7,47 +7,26 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from stretto.cli import simulate
-from stretto.cli.main import app
 from stretto.launch import jobs
-from stretto.simulate import smpi
+
+from .complaints import complaint, ending
 
 # {} stands for the file's name.
 COMMANDS = [
     ["bench", "allreduce", "-o", "{}"],
     ["bench", "allreduce", "--csv", "{}"],
     ["bench", "allreduce", "--png", "{}"],
-    ["predict", "allreduce", "-o", "{}"],
-    ["predict", "allreduce", "--png", "{}"],
-    ["advise", "--nodes", "2", "--network", "100Gbit", "--latency", "2us", "-o", "{}"],
-    ["advise", "--nodes", "2", "--network", "100Gbit", "--latency", "2us", "--table", "{}"],
-    ["advise", "--nodes", "2", "--network", "100Gbit", "--latency", "2us", "--png", "{}"],
     ["calibrate", "-o", "{}"],
     ["calibrate", "-o", "machine.json", "--png", "{}"],
     ["tune", "-o", "{}"],
-    ["train", "--model", "resnet110", "-o", "{}"],
-    ["train", "--model", "resnet110", "--png", "{}"],
-    ["simulate", "--xml", "{}"],
-    ["simulate", "--png", "{}"],
-    ["simulate", "--", "bench", "allreduce", "-o", "{}"],
-    ["simulate", "--", "bench", "allreduce", "--csv", "{}"],
-    ["simulate", "--", "bench", "allreduce", "--png", "{}"],
-    ["replay", "alexnet", "-o", "{}"],
-    ["replay", "alexnet", "--png", "{}"],
-    ["reproduce", "pipelined/fig4", "--page", "{}"],
     ["profile", "-o", "{}", "--", "mpirun", "true"],
     ["profile", "--png", "{}", "--", "mpirun", "true"],
     ["run", "--stats", "{}", "--", "mpirun", "true"],
     ["report", "x.json", "-o", "{}"],
     ["show", "ring", "-o", "{}"],
-    ["regret", "-o", "{}"],
-    ["regret", "--png", "{}"],
 ]
 FOLDERS = [
-    ["study", "-o", "{}"],
-    ["reproduce", "pipelined/fig4", "-o", "{}"],
     ["report", "x.json", "--charts", "{}"],
 ]
 
@@ -58,21 +37,8 @@ def nothing_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         raise AssertionError("it began")
 
     monkeypatch.chdir(tmp_path)
-    for module, name in ((jobs, "start"), (smpi, "run_tasks"), (simulate, "ping_pong")):
-        monkeypatch.setattr(module, name, refuse)
+    monkeypatch.setattr(jobs, "start", refuse)
     monkeypatch.setattr(os, "execvp", refuse)
-
-
-def complaint(command: list[str], file: object) -> str:
-    done = CliRunner().invoke(app, [word.format(file) for word in command])
-    assert done.exit_code == 2, (done.output, done.exception)
-    lines = done.stderr.splitlines()
-    assert len(lines) == 1, lines
-    return lines[0]
-
-
-def ending(command: list[str]) -> str:
-    return "svg" if command[0] == "show" else "png" if "--png" in command else "json"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.python.interpose.jobs import mpi_name
 
+from stretto.explain.choices import Claim, find_claims, read_job_table
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call
-from stretto.predict.choices import Claim, find_claims, read_job_table
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 

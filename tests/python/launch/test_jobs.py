@@ -265,7 +265,6 @@ def test_what_was_measured_before_a_signal_is_a_document(
         (["bench", "allreduce"], "nothing was written"),
         (["calibrate", "--budget", "20s", "-o", "machine.json"], "nothing was written"),
         (["tune", "-o", "table.json"], "the same command continues from here"),
-        (["study", "-o", "study"], "nothing was written"),
     ],
 )
 def test_a_signal_before_the_first_result(
@@ -277,10 +276,7 @@ def test_a_signal_before_the_first_result(
 ) -> None:
     pids = tmp_path / "pids"
     let_print(program, pids, START)
-    paths = [str(tmp_path / word) if word.endswith((".json", "study")) and "/" not in word and word != "study"
-             else word for word in arguments]  # fmt: skip
-    if arguments[0] == "study":
-        paths[-1] = str(tmp_path / "study")
+    paths = [str(tmp_path / word) if word.endswith(".json") else word for word in arguments]
     with command(environment, *paths, "--mpi", "openmpi", "--", "env") as process:
         (pid,) = pids_in(pids)
         process.terminate()
@@ -289,28 +285,6 @@ def test_a_signal_before_the_first_result(
     assert not is_alive(pid)
     assert message in said
     assert not (tmp_path / "machine.json").exists()
-
-
-def test_a_signal_ends_simulations_and_no_other_begins(environment: dict[str, str], tmp_path: Path) -> None:
-    pids, tools = tmp_path / "pids", tmp_path / "bin"
-    tools.mkdir()
-    smpirun = tools / "smpirun"
-    smpirun.write_text(f"#!/bin/sh\necho $$ >> {pids}\nexec sleep 100\n")
-    smpirun.chmod(0o755)
-    del environment["STRETTO_LIB_DIR"]
-    environment |= {"PATH": f"{tools}:{environment['PATH']}", "TMPDIR": str(tmp_path / "bin")}
-    specs = "ring,rabenseifner,recursive_doubling,native,auto,ring:segments=2,ring:segments=4,ring:segments=8"
-    with command(
-        environment, "simulate", "--nodes", "2", "--", "bench", "allreduce", "--specs", specs
-    ) as process:
-        begun = pids_in(pids)
-        process.terminate()
-        process.communicate(timeout=60)
-        assert process.returncode == 143
-    begun = pids_in(pids)
-    assert len(begun) <= (os.cpu_count() or 1)
-    assert not any(map(is_alive, begun))
-    assert list(tools.iterdir()) == [smpirun]
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])

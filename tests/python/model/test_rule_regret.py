@@ -7,10 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from stretto import _core
-from stretto.cli.main import app
 from stretto.model.rule_regret import RULED, RuleJudge, grid, machine_in_use, mean_regret
 from stretto.model.walker import Call, Model
 from stretto.support.units import parse_sizes, size_text
@@ -58,9 +56,3 @@ def test_the_script_finds_its_figures_in_the_text() -> None:
 
 def test_the_figures_are_powers_of_two() -> None:
     assert all(value & (value - 1) == 0 and value >= 512 for value in _core.rule_constants().values())
-
-
-def test_the_regret_is_printed() -> None:
-    line = CliRunner().invoke(app, ["predict", "allreduce", "--machine", "altec", "--sizes", "1MiB"]).output
-    assert "built-in rule: " in line
-    assert "slower than the best (mean)" in line

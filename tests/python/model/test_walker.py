@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from stretto import _core
-from stretto.cli.main import app
 from stretto.model.walker import (
     Call,
     Model,
@@ -98,38 +95,3 @@ def test_a_machine_file_that_is_wrong(tmp_path: Path) -> None:
     file.write_text('{"format": "stretto-machine", "version": 1, "name": "x", "levels": {}}')
     with pytest.raises(StrettoError, match="levels: expected at least one of socket, node and network"):
         load_machine(str(file))
-
-
-def test_predict_draws_and_writes(tmp_path: Path) -> None:
-    png, out = tmp_path / "p.png", tmp_path / "p.json"
-    options = [
-        "--nodes",
-        "8",
-        "--sizes",
-        "1KiB..16MiB:16",
-        "--formulas",
-        "--png",
-        str(png),
-        "-o",
-        str(out),
-    ]
-    result = CliRunner().invoke(app, ["predict", "allreduce", *options])
-    assert result.exit_code == 0, result.output
-    assert png.read_bytes().startswith(b"\x89PNG")
-    rows = json.loads(out.read_text())["predictions"]
-    assert {row["bytes"] for row in rows} == {1 << 10, 1 << 14, 1 << 18, 1 << 22}
-    assert {"native", "RNG (formula)"} <= {row["spec"] for row in rows}
-    assert "native" in result.output
-
-
-def test_predict_of_other_collectives() -> None:
-    for collective in _core.collectives()[1:]:
-        result = CliRunner().invoke(
-            app, ["predict", collective, "--nodes", "3", "--ppn", "2", "--sizes", "64KiB"]
-        )
-        assert result.exit_code == 0, result.output
-
-
-def test_formulas_are_of_allreduce() -> None:
-    result = CliRunner().invoke(app, ["predict", "bcast", "--sizes", "1KiB", "--formulas"])
-    assert "--formulas: the papers have them for allreduce only" in result.output

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import html
 import json
 import re
+from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -13,10 +17,11 @@ from tests.python.trace.written import write_trace
 from typer.testing import CliRunner
 
 from stretto.cli import main as cli
-from stretto.predict.file import Prediction, median_error, worst
+from stretto.plots.pictures import svg_text
 from stretto.report.choices import algorithm_of, choices
 from stretto.report.contents import page_sections, page_text
 from stretto.report.inputs import Inputs, Shape, TableFile, TableRow, read_inputs
+from stretto.report.kinds import Kind
 from stretto.report.page import (
     Cell,
     Chart,
@@ -24,17 +29,18 @@ from stretto.report.page import (
     Section,
     Table,
     breakable,
-    log_axis,
     render,
     without_empty_columns,
 )
-from stretto.report.png import bars_figure
 from stretto.report.profile import profile_bars
 from stretto.report.study import sizes_text
 from stretto.support.errors import StrettoError
 
-KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics", "profile", "trace")
-SECTIONS = ["throughput", "gains", "choices", "theory", "guidelines", "machine", "run", "profile", "trace"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS = ("study", "table", "machine", "statistics", "profile", "trace")
+SECTIONS = ["throughput", "gains", "choices", "machine", "run", "profile", "trace"]
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +61,7 @@ def test_inputs_are_known_by_their_content(samples: Path, tmp_path: Path) -> Non
         file = tmp_path / "renamed"
         file.write_bytes((samples / f"{kind}.json").read_bytes())
         found = read_inputs([file])
-        kinds = (
-            "studies", "guidelines", "tables", "machines", "predictions", "statistics", "profiles", "traces"
-        )  # fmt: skip
+        kinds = ("studies", "tables", "machines", "statistics", "profiles", "traces")
         assert sum(len(getattr(found, name)) for name in kinds) == 1
         assert getattr(found, kinds[KINDS.index(kind)])
 
@@ -78,7 +82,7 @@ def test_other_files_of_strettos_are_left_out(samples: Path, tmp_path: Path) -> 
 
 def test_a_folder_stands_for_the_files_of_its_study(samples: Path, tmp_path: Path) -> None:
     found = read_inputs([samples])
-    assert found.files == ["study.json", "guidelines.json"]
+    assert found.files == ["study.json"]
     with pytest.raises(StrettoError, match=r"holds neither study\.json nor guidelines\.json"):
         read_inputs([tmp_path])
 
@@ -87,11 +91,11 @@ def test_there_is_a_section_for_each_input(inputs: Inputs) -> None:
     sections = page_sections(inputs)
     assert [section.id for section in sections] == SECTIONS
     assert list(charts(sections)) == [
-        "throughput-1", "throughput-2", "libraries-1", "choices-1", "choices-2", "theory-1", "guidelines-1",
-        "machine-1", "run-1", "profile-1", "profile-gradients-1", "trace-1", "trace-ranks-1",
+        *(f"throughput-{number}" for number in range(1, 8)), "choices-1", "choices-2", "machine-1", "run-1",
+        "profile-1", "profile-gradients-1", "trace-1", "trace-ranks-1",
     ]  # fmt: skip
     assert list(tables(sections)) == [
-        "gains-table", "ranking-1", "theory-table", "violations", "machine-table-1", "run-table-1",
+        "gains-table", "ranking-1", "machine-table-1", "run-table-1",
         "profile-table-1", "profile-gradients-table-1", "trace-table-1", "trace-late-1",
     ]  # fmt: skip
 
@@ -100,24 +104,46 @@ def test_the_key_figures_stand_on_top(inputs: Inputs) -> None:
     figures = [figure for section in page_sections(inputs) for figure in section.figures]
     assert [(figure.value, figure.warning) for figure in figures] == [
         ("2.00×", False), ("2.00×", False),  # noqa: RUF001  as it stands on the page
-        ("1 of 2", False), ("25 %", False), ("3 → 0", False), ("2.001 s", False),
-        ("40 %", False), ("25 %", False),
+        ("1 of 2", False), ("2.001 s", False), ("40 %", False), ("25 %", False),
     ]  # fmt: skip
 
 
+def axes_of(inputs: Inputs, chart: str) -> Axes:
+    (axes,) = charts(page_sections(inputs))[chart].draw().axes
+    return axes
+
+
+def labels(axes: Axes) -> list[str]:
+    return [str(one.get_text()) for one in axes.figure.legends[0].get_texts()]
+
+
+def points(line: Any) -> tuple[list[float], list[float]]:
+    return list(line.get_xdata()), list(line.get_ydata())
+
+
+def tips(chart: Chart) -> list[str]:
+    """What the page shows while the pointer is over the points of a chart."""
+    found = re.findall(r'<g class="tip"><title>(.*?)</title>', svg_text(chart.draw()), re.DOTALL)
+    return [html.unescape(one) for one in found]
+
+
 def test_throughput_shows_default_best_stretto_and_the_bound(inputs: Inputs) -> None:
-    chart = charts(page_sections(inputs))["throughput-1"]
-    names = [trace["name"] for trace in chart.chart]
-    assert names[0] == "BEST"
-    assert names[-3:] == ["MPI default", "Stretto", "bound of 200mbit links"]
-    assert {"NBL", "NBLx4", "native(ring)", "recursive_doubling"} <= set(names)
-    best, auto = chart.chart[0], chart.chart[names.index("MPI default")]
-    assert all(one >= other for one, other in zip(best["y"], auto["y"], strict=True))
-    assert auto["y"][-1] == pytest.approx((16 << 20) / (1e-4 + (16 << 20) / 7e6) / 1e6)
-    hover = chart.chart[names.index("Stretto")]["text"][-1]
-    assert "chosen: ring:segment_bytes=256KiB" in hover
-    assert "s, 2.00 times the MPI default" in hover
+    axes = axes_of(inputs, "throughput-3")
+    own = ["ring:segment_bytes=256KiB", "recursive_doubling"]
+    assert labels(axes) == ["BEST", "MPI default", "Stretto", *own, "bound of 200mbit links"]
+    lines = {str(one.get_label()): points(one)[1] for one in axes.get_lines()}
+    assert all(one >= other for one, other in zip(lines["BEST"], lines["MPI default"], strict=True))
+    assert lines["MPI default"][-1] == pytest.approx((16 << 20) / (1e-4 + (16 << 20) / 7e6) / 1e6)
+    chart = charts(page_sections(inputs))["throughput-3"]
+    tip = next(one for one in tips(chart) if one.startswith("Stretto, 16 MiB"))
+    assert "chosen: ring:segment_bytes=256KiB" in tip
+    assert "s, 2.00 times the MPI default" in tip
     assert "an emulated cluster" in chart.caption
+
+
+def test_what_the_library_itself_can_do_is_shown_by_itself(inputs: Inputs) -> None:
+    assert labels(axes_of(inputs, "throughput-1"))[:2] == ["MPI default", "native(ring)"]
+    assert {"NBL", "NBLx4"} <= set(labels(axes_of(inputs, "throughput-2")))
 
 
 def test_a_table_of_gains_says_library_and_place_once_for_each_run(inputs: Inputs) -> None:
@@ -147,7 +173,7 @@ def test_the_warnings_of_a_run_are_below_its_heading(samples: Path, tmp_path: Pa
     file = bench_file(samples, tmp_path, load={"busy": [busy]}, incomplete="rank 1 was killed")
     page = page_text(read_inputs([file]))
     title = page.index("<h3>MPI_Allreduce of float")
-    chart = page.index('data-chart="throughput-1"')
+    chart = page.index("<svg", title)
     for warning in (busy, "the budget was too short for 64 MiB", "incomplete: rank 1 was killed"):
         assert title < page.index(f'<p class="note">{warning}</p>') < chart
 
@@ -190,30 +216,37 @@ def test_a_spec_is_broken_between_its_parts_only(spec: str, parts: list[str]) ->
     assert str(breakable(spec)).split("<wbr>") == parts
 
 
+def ticks(axes: Axes) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def bars(axes: Axes) -> dict[str, list[float]]:
+    """The lengths of the bars of each kind."""
+    return {str(one.get_label()): [bar.get_width() for bar in one] for one in axes.containers}
+
+
 def test_a_profile_shows_times_and_gradients(inputs: Inputs) -> None:
     sections = page_sections(inputs)
-    bars = charts(sections)["profile-1"]
-    assert bars.layout["yaxis"]["categoryarray"] == ["allreduce, 1 MiB", "bcast, nonblocking, 1 KiB"]
-    assert {trace["name"]: trace["x"] for trace in bars.chart} == {"native": [1.5, 1.5], "ring": [1.0]}
-    assert bars.layout["xaxis"]["ticksuffix"] == " s"
-    gradients = charts(sections)["profile-gradients-1"]
-    assert (gradients.chart[0]["x"], gradients.chart[0]["y"]) == ([0.5, 2.0], [1.0, 3.0])
-    assert [trace["x"] for trace in gradients.chart[1:]] == [[2.0, 2.0], [3.0, 3.0]]
-    assert gradients.layout["xaxis"]["ticksuffix"] == " ms"
+    axes = axes_of(inputs, "profile-1")
+    assert ticks(axes) == ["allreduce, 1 MiB", "bcast, nonblocking, 1 KiB"]
+    assert bars(axes) == {"native": [1.5, 1.5], "ring": [1.0]}
+    gradients = axes_of(inputs, "profile-gradients-1")
+    assert points(gradients.get_lines()[0]) == ([5e-4, 2e-3], [1.0, 3.0])
+    assert labels(gradients) == ["the last gradient", "the end of a step"]
+    assert "first\n1000000 B, after 500 µs" in tips(charts(sections)["profile-gradients-1"])
     table = tables(sections)["profile-table-1"]
     assert [row[6].text for row in table.rows] == ["15 %", "15 %", "10 %"]
 
 
 def test_a_trace_shows_slow_collectives_and_late_ranks(inputs: Inputs) -> None:
     sections = page_sections(inputs)
-    slow = charts(sections)["trace-1"]
-    names = ["allreduce, 1 MiB, call 4", "allreduce, 1 MiB, call 4 (2)"]
-    assert slow.layout["yaxis"]["categoryarray"] == names
-    assert [(trace["name"], trace["x"]) for trace in slow.chart] == [("wait", [2.0] * 2), ("work", [3.0] * 2)]
-    assert slow.warnings[0].startswith("rank 2 left no trace")
-    assert "7 collectives without the traces of all ranks" in slow.warnings[1]
-    ranks = charts(sections)["trace-ranks-1"]
-    assert [trace["x"] for trace in ranks.chart] == [[0.0, 1.0], [2.0, 1.0]]
+    slow = axes_of(inputs, "trace-1")
+    assert ticks(slow) == ["allreduce, 1 MiB, call 4", "allreduce, 1 MiB, call 4 (2)"]
+    assert bars(slow) == {"wait": [pytest.approx(2e-3)] * 2, "work": [pytest.approx(3e-3)] * 2}
+    warnings = charts(sections)["trace-1"].warnings
+    assert warnings[0].startswith("rank 2 left no trace")
+    assert "7 collectives without the traces of all ranks" in warnings[1]
+    assert list(bars(axes_of(inputs, "trace-ranks-1")).values()) == [[0.0, 1.0], [2.0, 1.0]]
     late = tables(sections)["trace-late-1"]
     assert [[cell.text for cell in row] for row in late.rows] == [
         ["1", "3", "7", "9 ms", "0"], ["several", "3", "7", "9 ms", ""],
@@ -237,11 +270,10 @@ def test_a_folder_of_traces_is_summarized(tmp_path: Path) -> None:
         read_inputs([folder / "rank-0.json"])
 
 
-def test_bars_in_pictures_are_in_the_order_of_the_page(inputs: Inputs) -> None:
+def test_bars_are_in_the_order_of_their_list(inputs: Inputs) -> None:
     (name, profile) = inputs.profiles[0]
-    found = profile_bars(name, profile)
-    (axes,) = bars_figure(found).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == found.bars
+    axes = axes_of(inputs, "profile-1")
+    assert ticks(axes) == profile_bars(name, profile).bars
     assert axes.yaxis_inverted()
 
 
@@ -273,15 +305,15 @@ def test_a_map_shows_for_each_size_what_the_table_says(shapes: list[list[int]], 
 
 
 def test_a_map_of_choices(inputs: Inputs) -> None:
-    chart = charts(page_sections(inputs))["choices-1"]
-    (heat_map,) = chart.chart
-    assert heat_map["x"] == ["0 B", "4 KiB", "32 KiB", "64 KiB"]
-    assert heat_map["y"] == ["8 nodes, ppn 1", "16 nodes, ppn 1 (modelled)"]
-    assert heat_map["colorbar"]["ticktext"] == ["native", "native: recursive_doubling", "ring"]
-    assert heat_map["z"] == [[0, 1, 1, 2], [0, 0, 2, 2]]
-    assert heat_map["hovertext"][0][3] == (
-        "8 nodes, ppn 1, 64 KiB and more<br>ring:segment_bytes=256KiB"
-        "<br>1.93 times as fast as the MPI default"
+    axes = axes_of(inputs, "choices-1")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0 B", "4 KiB", "32 KiB", "64 KiB"]
+    assert ticks(axes) == ["8 nodes, ppn 1", "16 nodes, ppn 1 (modelled)"]
+    assert labels(axes) == ["native", "native: recursive_doubling", "ring"]
+    colours = [one.get_facecolor() for one in axes.figure.legends[0].get_patches()]
+    fields = [colours.index(one.get_facecolor()) for one in axes.patches]
+    assert fields == [0, 1, 1, 2, 0, 0, 2, 2]
+    assert tips(charts(page_sections(inputs))["choices-1"])[3] == (
+        "8 nodes, ppn 1, 64 KiB and more\nring:segment_bytes=256KiB\n1.93 times as fast as the MPI default"
     )
 
 
@@ -309,42 +341,27 @@ def test_a_colour_for_each_algorithm(spec: str, name: str) -> None:
     assert algorithm_of(TableRow.model_validate({"from": 0, "spec": spec})) == name
 
 
-def test_the_error_of_predictions(inputs: Inputs) -> None:
-    (found,) = inputs.predictions
-    assert median_error(found.predictions) == pytest.approx(0.25)
-    far: Prediction = worst(found.predictions)
-    assert (far.spec, round(far.error, 6)) == ("rabenseifner", -0.4)
-    chart = charts(page_sections(inputs))["theory-1"]
-    assert [trace["name"] for trace in chart.chart[:2]] == ["allreduce ring", "allreduce rabenseifner"]
-    table = tables(page_sections(inputs))["theory-table"]
-    assert [row[-1].mark for row in table.rows] == ["number", "number", "bad", "bad"]
-
-
 def test_a_machine_shows_its_points_and_its_fits(inputs: Inputs) -> None:
-    chart = charts(page_sections(inputs))["machine-1"]
-    names = [trace["name"] for trace in chart.chart]
-    assert names == ["inside a node, fit", "between nodes, fit", "between nodes, measured"]
-    assert chart.chart[2]["y"] == [pytest.approx(8 / 2e-6 / 1e6)]
-    assert "One pass" not in chart.caption
-    assert "one pass was disturbed." in chart.caption
+    axes = axes_of(inputs, "machine-1")
+    assert labels(axes) == ["inside a node, fit", "between nodes, fit", "between nodes, measured"]
+    assert points(axes.get_lines()[2])[1] == [pytest.approx(8 / 2e-6 / 1e6)]
+    caption = charts(page_sections(inputs))["machine-1"].caption
+    assert "One pass" not in caption
+    assert "one pass was disturbed." in caption
 
 
 def test_the_time_of_a_run_by_collective_and_spec(inputs: Inputs) -> None:
-    sections = page_sections(inputs)
-    chart = charts(sections)["run-1"]
-    assert [(trace["name"], sum(trace["x"])) for trace in chart.chart] == [
-        ("ring", 1.5),
-        ("native", pytest.approx(0.501)),
-    ]
-    shares = [row[-1].text for row in tables(sections)["run-table-1"].rows]
+    found = bars(axes_of(inputs, "run-1"))
+    assert {name: sum(lengths) for name, lengths in found.items()} == {
+        "ring": 1.5, "native": pytest.approx(0.501)
+    }  # fmt: skip
+    shares = [row[-1].text for row in tables(page_sections(inputs))["run-table-1"].rows]
     assert shares == ["75.0 %", "25.0 %", "0.0 %"]
 
 
-def test_all_charts_are_what_plotly_knows(inputs: Inputs) -> None:
-    from plotly.graph_objects import Figure  # noqa: PLC0415  slow to load
-
-    for chart in charts(page_sections(inputs)).values():
-        Figure(data=chart.chart, layout=chart.layout)  # refuses unknown properties of a chart
+def test_a_picture_has_the_tips_of_its_bars(inputs: Inputs) -> None:
+    found = tips(charts(page_sections(inputs))["run-1"])
+    assert "allreduce, 1 MiB to below 2 MiB\nring\n12 calls, 1.5 s (75.0 %)" in found
 
 
 SCRIPT = "<script>alert(1)</script>&<b>"
@@ -370,11 +387,6 @@ def test_markup_from_files_is_only_text(samples: Path, tmp_path: Path) -> None:
     page = page_text(read_inputs(files))
     assert "alert(1)" in page
     assert SCRIPT not in page
-    # Texts in charts, where Plotly reads tags, have none either.
-    data = json.loads(re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page)[0])
-    assert "<script" not in json.dumps(data)
-    tags = {tag for tag in re.findall(r"<[^>]*>", json.dumps(data, ensure_ascii=False)) if tag != "<br>"}
-    assert tags <= {"<extra></extra>", "<extra>", "</extra>"}
 
 
 def nodes(value: Any) -> list[tuple[Any, Any]]:
@@ -400,21 +412,26 @@ odd = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
 @given(kind=st.sampled_from(KINDS), where=st.integers(0), value=odd, drop=st.booleans())
 @example(kind="machine", where=69684, value={}, drop=False)  # nothing to draw
 @example(kind="study", where=14_820_799_964_036, value=2.2e-309, drop=False)  # an infinite rate
 def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
     samples: Path, tmp_path: Path, kind: str, where: int, value: Any, drop: bool
 ) -> None:
-    content = json.loads((samples / f"{kind}.json").read_text())
+    check_damaged(samples / f"{kind}.json", tmp_path, where, value, drop)
+
+
+def check_damaged(sample: Path, folder: Path, where: int, value: Any, drop: bool) -> None:
+    """Checks that a file of which one value is another or is missing is shown, or refused in one line."""
+    content = json.loads(sample.read_text())
     places = nodes(content)
     holder, key = places[where % len(places)]
     if drop:
         del holder[key]
     else:
         holder[key] = value
-    file = tmp_path / "damaged.json"
+    file = folder / "damaged.json"
     file.write_text(json.dumps(content))
     try:
         sections = page_sections(read_inputs([file]))
@@ -425,7 +442,7 @@ def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
     assert "damaged.json" in complaint
     assert "\n" not in complaint
     for chart in charts(sections).values():
-        json.dumps([chart.chart, chart.layout], allow_nan=False)
+        svg_text(chart.draw())
 
 
 @pytest.mark.parametrize(
@@ -435,15 +452,11 @@ def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ("[]", "does not hold a JSON object"),
-        ("{}", "expected a study, guidelines"),
-        ('{"format": "other"}', "expected a study, guidelines"),
+        ("{}", "expected a study, a file of"),
+        ('{"format": "other"}', "expected a study, a file of"),
         ('{"format": "stretto-table", "version": 1}', "mpi: Field required"),
         ('{"format": "stretto-table", "version": 1, "mpi": "x", "shapes": [{"nodes": 0}]}', "nodes"),
         ('{"format": "stretto-machine", "version": 1, "name": "x", "levels": {"node": []}}', "levels/node"),
-        (
-            '{"format": "stretto-prediction", "version": 1, "machine": "", "mpi": "", "predictions": []}',
-            "predict",
-        ),
         ("\x80", "is not JSON"),
     ],
 )
@@ -474,7 +487,7 @@ def test_the_command_writes_the_page_and_the_pngs(samples: Path, tmp_path: Path)
     assert result.exit_code == 0
     page = output.read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert 1e6 < len(page) < 8e6
+    assert len(page) < 1e6
     written = sorted(file.name for file in png.iterdir())
     assert written == sorted([
         "allreduce-libraries.png",
@@ -482,19 +495,11 @@ def test_the_command_writes_the_page_and_the_pngs(samples: Path, tmp_path: Path)
         "allreduce-mpich-5.0.2-stretto.png", "allreduce-open-mpi-4.1.4-library.png",
         "allreduce-open-mpi-4.1.4-pipelining.png", "allreduce-open-mpi-4.1.4-stretto.png",
         "choices-allreduce-open-mpi-4.1.4.png", "choices-ibcast-open-mpi-4.1.4.png",
-        "gradients-profile.png", "guidelines-open-mpi-4.1.4-8-ranks-on-8-nodes.png", "machine-sample.png",
-        "profile-profile.png", "run-statistics.png", "theory-sample-open-mpi-4.1.4.png",
+        "gradients-profile.png", "machine-sample.png",
+        "profile-profile.png", "run-statistics.png",
         "trace-ranks-trace.png", "trace-trace.png",
     ])  # fmt: skip
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in png.iterdir())
-
-
-@given(st.lists(st.floats(1e-9, 1e12), min_size=1))
-def test_a_logarithmic_axis_has_ticks_on_both_sides(values: list[float]) -> None:
-    ticks = log_axis("x", values)["tickvals"]
-    assert ticks == sorted(ticks)
-    assert ticks[0] < min(values)
-    assert ticks[-1] >= max(values)
 
 
 def test_empty_columns_are_left_out() -> None:
@@ -525,3 +530,38 @@ def test_a_page_of_one_table() -> None:
     assert "<td>a&lt;b</td>" in page
     assert '<td data-sort="2.0">2</td>' in page
     assert 'href="#s"' in page
+
+
+def test_another_distribution_adds_a_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(content: dict[str, Any], file: Path) -> str:
+        if "words" not in content:
+            raise StrettoError(f"{file.name}: no words")
+        return str(content["words"])
+
+    def show(found: Sequence[str]) -> list[Section]:
+        return [Section("words", "Words", " ".join(found))]
+
+    def entries(*, group: str, name: str) -> list[SimpleNamespace]:
+        assert group == "stretto.report"
+        return [SimpleNamespace(load=lambda: Kind(read, show, str.upper))] if name == "stretto-words" else []
+
+    monkeypatch.setattr(metadata, "entry_points", entries)
+    file = tmp_path / "words.json"
+    file.write_text('{"format": "stretto-words", "words": "hello"}')
+    page = page_text(read_inputs([file]))
+    assert '<section id="words">' in page
+    assert '<p class="subtitle">HELLO</p>' in page
+    file.write_text('{"format": "stretto-words"}')
+    with pytest.raises(StrettoError, match=r"words\.json: no words"):
+        read_inputs([file])
+
+
+def test_a_distribution_that_is_broken_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> object:
+        raise ImportError("No module named 'nothing'")
+
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: [SimpleNamespace(load=fail)])
+    file = tmp_path / "words.json"
+    file.write_text('{"format": "stretto-words"}')
+    with pytest.raises(StrettoError, match="of the kind stretto-words cannot be loaded: No module named"):
+        read_inputs([file])

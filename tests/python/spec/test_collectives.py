@@ -61,13 +61,3 @@ def test_every_collective_is_explained(collective: str) -> None:
     result = CliRunner().invoke(app, ["explain", collective, *options])
     assert result.exit_code == 0, result.output
     assert "*: in force" in result.output
-
-
-def test_a_barrier_takes_as_long_at_every_size() -> None:
-    times = {
-        CliRunner().invoke(app, ["predict", "barrier", "--nodes", "4", "--sizes", size]).output
-        for size in ("8", "1MiB", "1KiB..64KiB")
-    }
-    assert len(times) == 1
-    refused = CliRunner().invoke(app, ["predict", "barrier", "--png", "a.png"], catch_exceptions=True)
-    assert refused.exit_code != 0
