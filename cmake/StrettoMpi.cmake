@@ -176,8 +176,7 @@ list(FILTER interpose_sources EXCLUDE REGEX "/interpose/(collectives|handles|int
 stretto_unite_folders(stretto-core ${interpose_sources})
 target_include_directories(stretto-core PRIVATE "${PROJECT_BINARY_DIR}/generated")
 target_link_libraries(stretto-core PRIVATE stretto_faces stretto_own_network stretto_engine stretto_faces
-                      stretto_build_mark
-                                           stretto_json ${CMAKE_DL_LIBS})
+                                           stretto_build_mark stretto_json ${CMAKE_DL_LIBS})
 target_link_options(stretto-core PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy -Wl,-z,nodelete)
 set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
 target_link_options(stretto-core PRIVATE "-Wl,--version-script=${exports}")
@@ -204,8 +203,11 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   list(APPEND segments -Wl,-z,noseparate-code)
 endif()
 target_link_options(stretto PRIVATE -nodefaultlibs -nostartfiles "-Wl,--version-script=${exports}" -Wl,-z,defs
-                    -Wl,-z,lazy
-                                    -Wl,-z,nodelete ${segments})
+                                    -Wl,-z,lazy -Wl,-z,nodelete ${segments})
+# A program that links the C interface finds no library whose interface has changed since. The preload names
+# libstretto.so, whatever its version: a link, or a copy of the 90 KB where links are not possible (wheels). The other
+# two libraries have no version: what finds them looks beside this one.
+set_target_properties(stretto PROPERTIES SOVERSION 0)
 target_link_libraries(stretto PRIVATE ${CMAKE_DL_LIBS} c)
 set_property(TARGET stretto PROPERTY LINK_DEPENDS "${exports}")
 

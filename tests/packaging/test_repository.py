@@ -35,7 +35,7 @@ def test_commits_are_checked_by_all_linters() -> None:
     hooks = load(".pre-commit-config.yaml")["repos"][0]["hooks"]
     entries = " ".join(hook["entry"] for hook in hooks)
     steps = set(re.findall(r'^step "([\w-]+)"$', (ROOT / "scripts/lint").read_text(), re.MULTILINE))
-    assert steps == {"clang-format", "clang-tidy", "ruff", "mypy"}
+    assert steps == {"clang-format", "clang-tidy", "cmake-lint", "shellcheck", "ruff", "mypy"}
     # clang-tidy takes minutes, so `make lint` as a whole runs before a push.
     assert steps - {"clang-tidy"} <= {Path(word).name for word in entries.split()}
     assert [hook["entry"] for hook in hooks if hook.get("stages") == ["pre-push"]] == ["make lint"]
