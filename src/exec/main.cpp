@@ -166,7 +166,8 @@ Variables preload_variables(const std::string& folder) {
     const std::string before = value_of(one.name);
     std::string after(before.size() + entry.size() + 2, '\0');
     stretto_change_list(after.data(), before.c_str(), one.separators, entry.c_str(), true);
-    variables[one.name] = after.c_str();
+    after.resize(std::strlen(after.data()));
+    variables[one.name] = after;
   }
   return variables;
 }
