@@ -38,7 +38,7 @@ std::optional<std::string> find_other_launcher(int ranks) {
   // If srun starts the launcher of Open MPI or Hydra, the ranks also have Slurm's variables, which then
   // describe the daemons.
   for (const RankVariables& launcher : rank_variables) {
-    const bool counts = launcher.ranks != nullptr && launcher.starts != Starts::torch;
+    const bool counts = launcher.ranks != nullptr && launcher.starts != Starts::torch_programs;
     const char* text = counts ? std::getenv(launcher.ranks) : nullptr;
     if (text == nullptr) continue;
     if (parse_whole(text).value_or(0) <= static_cast<std::uint64_t>(ranks)) return std::nullopt;
