@@ -45,8 +45,16 @@ function(stretto_install_c_interface)
 
   install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h" "${PROJECT_SOURCE_DIR}/include/stretto/group.h"
           DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}/stretto" COMPONENT stretto)
-  install(FILES "${PROJECT_SOURCE_DIR}/src/slurm/spank_stretto.c" DESTINATION "${STRETTO_INSTALL_DATADIR}"
-          COMPONENT stretto)
+  # Slurm's plugin is one file, so that a cluster can compile it anywhere.
+  set(plugin "${PROJECT_SOURCE_DIR}/src/slurm/spank_stretto.c")
+  set(variables "${PROJECT_SOURCE_DIR}/src/exec/rank_environment.h")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${plugin}" "${variables}")
+  file(READ "${variables}" text)
+  string(REPLACE "#pragma once\n" "" text "${text}")
+  file(READ "${plugin}" plugin_text)
+  string(REPLACE "#include \"exec/rank_environment.h\"\n" "${text}" plugin_text "${plugin_text}")
+  file(WRITE "${made}/spank_stretto.c" "${plugin_text}")
+  install(FILES "${made}/spank_stretto.c" DESTINATION "${STRETTO_INSTALL_DATADIR}" COMPONENT stretto)
   install(EXPORT Stretto NAMESPACE Stretto:: FILE StrettoTargets.cmake DESTINATION "${config_dir}" COMPONENT stretto)
   # Before 1.0 the second number is the one that breaks programs.
   write_basic_package_version_file("${made}/StrettoConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

@@ -14,7 +14,8 @@ option(STRETTO_LIBC_COPIES "Take memcpy of the C library, where the compiler bri
 option(STRETTO_ALL_INTERFACES "Fail if no MPI is found for one of STRETTO_INTERFACES" OFF)
 set(STRETTO_MPICC_OPENMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI (empty: search)")
 set(STRETTO_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH or Intel MPI (empty: search)")
-set(STRETTO_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard ABI, such as MPICH's mpicc_abi (empty: search)")
+set(STRETTO_MPICC_ABI "" CACHE FILEPATH
+    "Compiler wrapper for the standard ABI, such as MPICH's mpicc_abi (empty: search)")
 
 # Which binary interface the mpi.h of a compiler wrapper has: openmpi, mpich, abi, or empty.
 function(stretto_mpi_kind mpicc result)
@@ -128,7 +129,8 @@ foreach(abi IN LISTS STRETTO_INTERFACES)
   endforeach()
 endforeach()
 if(STRETTO_ALL_INTERFACES AND NOT STRETTO_ABIS STREQUAL STRETTO_INTERFACES)
-  message(FATAL_ERROR "STRETTO_ALL_INTERFACES: an MPI was found for '${STRETTO_ABIS}' only, of '${STRETTO_INTERFACES}'; "
+  message(FATAL_ERROR
+          "STRETTO_ALL_INTERFACES: an MPI was found for '${STRETTO_ABIS}' only, of '${STRETTO_INTERFACES}'; "
                       "install libopenmpi-dev and libmpich-dev (Debian, Ubuntu), and for abi run scripts/setup")
 endif()
 if(NOT STRETTO_ABIS)
@@ -194,14 +196,18 @@ add_dependencies(stretto stretto-audit)
 target_include_directories(stretto PRIVATE src "${PROJECT_BINARY_DIR}/generated/front")
 target_compile_options(stretto PRIVATE -Wall -Wextra -Wconversion -Wshadow -fno-exceptions -fno-rtti -fno-lto
                                        -fno-asynchronous-unwind-tables -fvisibility=hidden)
-# Few segments load faster. The table of symbols, which is written to, must not share a page with code: pages of 4 KiB keep
-# them apart.
+# Few segments load faster. The table of symbols, which is written to, must not share a page with code: pages of 4 KiB
+# keep them apart.
 set(segments -Wl,-z,norelro)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   list(APPEND segments -Wl,-z,noseparate-code)
 endif()
-target_link_options(stretto PRIVATE -nodefaultlibs -nostartfiles "-Wl,--version-script=${exports}" -Wl,-z,defs -Wl,-z,lazy
-                                    -Wl,-z,nodelete ${segments})
+target_link_options(stretto PRIVATE -nodefaultlibs -nostartfiles "-Wl,--version-script=${exports}" -Wl,-z,defs
+                                    -Wl,-z,lazy -Wl,-z,nodelete ${segments})
+# A program that links the C interface finds no library whose interface has changed since. The preload names
+# libstretto.so, whatever its version: a link, or a copy of the 90 KB where links are not possible (wheels). The other
+# two libraries have no version: what finds them looks beside this one.
+set_target_properties(stretto PROPERTIES SOVERSION 0)
 target_link_libraries(stretto PRIVATE ${CMAKE_DL_LIBS} c)
 set_property(TARGET stretto PROPERTY LINK_DEPENDS "${exports}")
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Sourced by the other scripts: paths, and how scripts report.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -76,3 +77,9 @@ install_debian_packages() {
 cpp_files() {
     find . \( -name build -o -name '.?*' \) -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) -print0
 }
+
+# cmake_files, shell_files: the same for CMake, and for shell scripts, most of which have no suffix.
+cmake_files() {
+    find . \( -name build -o -name '.?*' \) -prune -o \( -name CMakeLists.txt -o -name '*.cmake' \) -print0
+}
+shell_files() { grep -slZE '^(#!.*sh|# shellcheck shell=.*)$' .ci/* scripts/* packaging/*/* tests/*/*.sh; }

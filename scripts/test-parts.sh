@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154  # used by, and set by, what sources it
 # Read by scripts/test and scripts/test-all, after common.sh: how a part of the tests is run.
 
 # The tests of scripts/test-all: markers of pytest, explained in pyproject.toml.

@@ -128,14 +128,6 @@ bool is_tool(std::uintptr_t cookie, const char* function) {
 
 constinit const std::uintptr_t* const* start_of_stack = nullptr;
 
-/// Whether the process is rank 0 according to its launcher, or has no launcher.
-bool may_be_rank_0(const Arguments& process) {
-  for (const char* name : rank_variables) {
-    if (const char* rank = process.variable(name)) return is_equal(rank, "0");
-  }
-  return true;
-}
-
 /// Reports a program that binds MPI_Init without Stretto's preload, though the preload was set along with
 /// this auditor.
 void tell_of_removed_preload() {
@@ -144,7 +136,8 @@ void tell_of_removed_preload() {
   was_told = true;
   const Arguments process(*start_of_stack);
   const char* const disabled = process.variable("STRETTO_DISABLE");
-  if ((disabled != nullptr && is_equal(disabled, "1")) || !may_be_rank_0(process)) return;
+  const auto value_of = [&](const char* name) { return process.variable(name); };
+  if ((disabled != nullptr && is_equal(disabled, "1")) || !may_be_rank_0(value_of)) return;
   write_error("stretto: ");
   write_error(process.program());
   write_error(

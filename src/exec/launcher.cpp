@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "exec/preload.hpp"
+#include "exec/installation.hpp"
 
 namespace stretto {
 namespace {
@@ -29,8 +29,8 @@ pid_t parent_of(pid_t process) {
   return end == std::string::npos || end + 4 >= text.size() ? 0 : std::atoi(text.c_str() + end + 4);
 }
 
-/// Returns the folder that holds bin/ and lib/ of the launcher, or nothing if there is no launcher.
-fs::path find_launcher() {
+/// Returns the folder that holds bin/ and lib/ of the launcher above this process; empty if there is none.
+fs::path find_prefix() {
   for (pid_t process = getppid(); process > 1; process = parent_of(process)) {
     std::error_code failed;
     const fs::path program = fs::read_symlink("/proc/" + std::to_string(process) + "/exe", failed);
@@ -85,15 +85,29 @@ fs::path find_alias() {
 
 }  // namespace
 
-std::map<std::string, std::string> mpi4py_variables() {
-  if (std::getenv("MPI4PY_LIBMPI") != nullptr || std::getenv("MPI4PY_MPIABI") != nullptr) return {};
+std::optional<Launcher> find_launcher() {
   const bool is_open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   const bool is_hydra = std::getenv("PMI_SIZE") != nullptr && std::getenv("SLURM_JOB_ID") == nullptr;
-  if (!is_open_mpi && !is_hydra) return {};
-  const fs::path prefix = find_launcher();
+  if (!is_open_mpi && !is_hydra) return std::nullopt;
+  return Launcher{is_open_mpi, find_prefix()};
+}
+
+std::optional<Launcher> parse_launcher(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string abi = text.substr(0, colon);
+  if (colon == std::string::npos || (abi != "openmpi" && abi != "mpich")) return std::nullopt;
+  return Launcher{abi == "openmpi", text.substr(colon + 1)};
+}
+
+std::map<std::string, std::string> mpi4py_variables(const Launcher& launcher) {
+  const auto& [is_open_mpi, prefix] = launcher;
+  if (std::getenv("MPI4PY_LIBMPI") != nullptr || std::getenv("MPI4PY_MPIABI") != nullptr) return {};
   const fs::path library =
       prefix.empty() ? prefix : find_library_below(prefix, is_open_mpi ? "libmpi.so.40" : "libmpi.so.12");
+  // It must be set alone: with MPI4PY_MPIABI, the wheel opens what the loader finds, not that file.
   if (!library.empty()) return {{"MPI4PY_LIBMPI", library.string()}};
+  // Debian's MPICH has no libmpi.so.12, which the wheel needs: without an alias it cannot be used. If nothing
+  // were set, it would load Open MPI, and each rank would be a job of its own. An error is better.
   std::map<std::string, std::string> variables{{"MPI4PY_MPIABI", is_open_mpi ? "openmpi" : "mpich"}};
   const fs::path alias = prefix == "/usr" && !is_open_mpi ? find_alias() : fs::path();
   if (!alias.empty()) {

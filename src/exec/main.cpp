@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -19,14 +22,18 @@
 
 #include "algorithms/collective.hpp"
 #include "elf/inside.hpp"
+#include "exec/installation.hpp"
 #include "exec/launcher.hpp"
-#include "exec/preload.hpp"
+#include "exec/rank_environment.h"
 #include "exec/target.hpp"
 #include "select/spec.hpp"
 #include "text/known_names.hpp"
+#include "text/rank_variables.hpp"
 
 namespace stretto {
 namespace {
+
+using Variables = std::map<std::string, std::string>;
 
 // The exit statuses of shells.
 constexpr int usage_error = 2;
@@ -43,6 +50,9 @@ constexpr const char* help =
     "\n"
     "Options:\n"
     "  --check             Start nothing; print whether Stretto can be preloaded into the program.\n"
+    "  --list              Start nothing; print the variables that the program would get, each with a zero\n"
+    "                      byte behind it, as env -0 does.\n"
+    "  --launcher MPI:DIR  The launcher, if it is not above this process: openmpi:/usr, mpich:/opt/mpich.\n"
     "  --spec SPEC         The spec of allreduce, such as ring:segments=4, or of another: bcast/chain.\n"
     "  --replace BACKEND   Take the place of this backend of torch.distributed: gloo.\n"
     "  --stats FILE        Write what was called into this JSON file.\n"
@@ -64,16 +74,13 @@ int refuse(const std::string& line) {
   return usage_error;
 }
 
-/// Whether this is rank 0 of a launcher, or no rank at all. All ranks would print the same lines.
-bool is_rank_0() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"}) {
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  }
-  return true;
-}
-
 void set(const std::string& name, const std::string& value) {
   setenv(name.c_str(), value.c_str(), 1);
+}
+
+std::string value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 std::string upper(std::string_view text) {
@@ -101,8 +108,9 @@ std::string force(const std::string& text, std::set<Collective>& forced) {
   if (!collective) {
     return "--spec " + text + ": there is no such collective" + known_names_text(name, collective_names);
   }
+  const std::string variable = "STRETTO_" + upper(name);
   if (!forced.insert(*collective).second)
-    return "--spec " + text + ": a spec for " + name + " is given already";
+    return "--spec " + text + ": a spec for " + name + " is given already: " + value_of(variable.c_str());
   if (spec != "auto") {
     try {
       parse_spec(*collective, spec);
@@ -110,7 +118,7 @@ std::string force(const std::string& text, std::set<Collective>& forced) {
       return error.what();
     }
   }
-  set("STRETTO_" + upper(name), spec);
+  set(variable, spec);
   return {};
 }
 
@@ -121,14 +129,19 @@ bool is_this_program(const std::string& path) {
          its.st_ino == own.st_ino;
 }
 
-/// Whether PyTorch loads Stretto by itself and no MPI launcher started this rank. `stretto run` decides the
-/// same way.
-bool is_loaded_by_pytorch() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    if (std::getenv(name) != nullptr) return false;
-  }
-  const char* replaced = std::getenv("STRETTO_REPLACE");
-  return replaced != nullptr && *replaced != '\0';
+/// What the options ask for.
+struct Request {
+  bool checks = false;
+  bool lists = false;
+  /// The launcher that starts the program, if an option names it. The one above this process counts
+  /// otherwise.
+  std::optional<Launcher> launcher;
+  std::set<Collective> forced;
+};
+
+/// Whether PyTorch loads Stretto by itself, and no MPI launcher starts the program.
+bool is_loaded_by_pytorch(const Request& request) {
+  return !request.launcher && !has_launcher(std::getenv, false) && !value_of("STRETTO_REPLACE").empty();
 }
 
 /// Returns why calls of the program do not reach Stretto, or "" if no reason is known. This reads much of the
@@ -136,25 +149,53 @@ bool is_loaded_by_pytorch() {
 std::string find_reason(const Target& target) {
   std::string obstacle = find_obstacle(target);
   if (!obstacle.empty()) return obstacle;
-  if (find_library().empty())
+  if (find_library_folder().empty())
     return "libstretto.so was not found; install Stretto again, or set STRETTO_LIB_DIR to its folder";
   return has_mpi_inside(target.binary.c_str())
              ? "an MPI library is linked into it; link it with the shared library"
              : "";
 }
 
-/// Puts Stretto under the program that is started next, if that is possible.
-void preload(const Target& target) {
-  if (is_this_program(target.binary)) return;  // an inner `stretto exec`
-  if (const std::string reason = is_rank_0() ? find_reason(target) : ""; !reason.empty()) {
-    say(target.path + " runs without Stretto: " + reason);
+/// Returns the variables that put the library of a folder under a program.
+Variables preload_variables(const std::string& folder) {
+  Variables variables;
+  for (const StrettoVariable& one : stretto_variables) {
+    const bool is_file = one.entry[0] == '/';
+    const std::string entry = (is_file ? folder : "") + one.entry;
+    if (is_file && access(entry.c_str(), R_OK) != 0) continue;
+    const std::string before = value_of(one.name);
+    std::string after(before.size() + entry.size() + 2, '\0');
+    stretto_change_list(after.data(), before.c_str(), one.separators, entry.c_str(), true);
+    after.resize(std::strlen(after.data()));
+    variables[one.name] = after;
   }
-  const std::string library = find_obstacle(target).empty() ? find_library() : "";
-  if (library.empty()) return;
-  set("LD_PRELOAD", preload_value(library, std::getenv("LD_PRELOAD")));
-  const std::string auditors = audit_value(library, std::getenv("LD_AUDIT"));
-  if (!auditors.empty()) set("LD_AUDIT", auditors);
-  set("ASAN_OPTIONS", sanitizer_options(std::getenv("ASAN_OPTIONS")));
+  return variables;
+}
+
+/// Returns the variables of a program that the library of a folder serves; "": no library can.
+Variables find_variables(const Request& request, const std::string& folder) {
+  const bool is_preloaded = !folder.empty() && !is_loaded_by_pytorch(request);
+  Variables variables = is_preloaded ? preload_variables(folder) : Variables();
+  if (const auto launcher = request.launcher ? request.launcher : find_launcher())
+    variables.merge(mpi4py_variables(*launcher));
+  for (const char* const* one = environ; *one != nullptr; ++one) {
+    const std::string_view line(*one);
+    const std::string name(line.substr(0, line.find('=')));
+    if (!name.starts_with("STRETTO_")) continue;
+    const std::string value = value_of(name.c_str());
+    const bool is_path =
+        name == "STRETTO_STATS" || name == "STRETTO_TRACE" || (name == "STRETTO_TABLE" && value != "none");
+    variables[name] = is_path ? absolute(value) : value;
+  }
+  return variables;
+}
+
+/// Prints the variables that a program would get, each with a zero byte behind it. `stretto run` hands them
+/// over to the ranks by options of the launcher.
+int list(const Request& request) {
+  for (const auto& [name, value] : find_variables(request, find_library_folder()))
+    std::printf("%s=%s%c", name.c_str(), value.c_str(), '\0');
+  return EXIT_SUCCESS;
 }
 
 /// Says whether Stretto can be under a program, and starts nothing.
@@ -166,11 +207,17 @@ int check(const char* name) {
   return reason.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int start(std::span<char*> words) {
+int start(std::span<char*> words, const Request& request) {
   const Target target = find_target(words.front());
   if (target.error == 0) {
-    if (!is_loaded_by_pytorch()) preload(target);
-    for (const auto& [name, value] : mpi4py_variables()) set(name, value);
+    const bool is_inner = is_this_program(target.binary);  // which does all this itself
+    const bool may_complain = !is_inner && !is_loaded_by_pytorch(request) && may_be_rank_0(std::getenv);
+    if (const std::string reason = may_complain ? find_reason(target) : ""; !reason.empty()) {
+      say(target.path + " runs without Stretto: " + reason);
+    }
+    const bool cannot = is_inner || !find_obstacle(target).empty();
+    for (const auto& [name, value] : find_variables(request, cannot ? "" : find_library_folder()))
+      set(name, value);
     execv(target.path.c_str(), words.data());
   }
   int error = target.error != 0 ? target.error : errno;
@@ -186,15 +233,19 @@ int start(std::span<char*> words) {
 }
 
 /// Sets the variables of an option. Returns why the option is wrong, or "".
-std::string follow(const std::string& option, const std::string& value, std::set<Collective>& forced) {
-  if (option == "--spec") return force(value, forced);
+std::string follow(const std::string& option, const std::string& value, Request& request) {
+  if (option == "--spec") return force(value, request.forced);
+  if (option == "--launcher") {
+    request.launcher = parse_launcher(value);
+    return request.launcher ? "" : option + " " + value + ": expected openmpi:FOLDER or mpich:FOLDER";
+  }
   if (option == "--replace") {
     if (value != "gloo") return option + " " + value + ": it can only replace gloo";
     set("STRETTO_REPLACE", value);
     return {};
   }
   if (option == "--stats") {
-    set("STRETTO_STATS", absolute(value));
+    set("STRETTO_STATS", value);
   } else {
     const std::size_t equals = value.find('=');
     if (!value.starts_with("STRETTO_") || equals == std::string::npos) {
@@ -207,8 +258,7 @@ std::string follow(const std::string& option, const std::string& value, std::set
 
 /// `words`: the words after `exec`, and a null pointer.
 int exec(std::span<char*> words) {
-  std::set<Collective> forced;
-  bool checks = false;
+  Request request;
   const auto take = [&] {
     std::string word = words.front();
     words = words.subspan(1);
@@ -223,28 +273,30 @@ int exec(std::span<char*> words) {
       std::fputs(help, stdout);
       return EXIT_SUCCESS;
     }
-    if (option == "--check") {
-      checks = true;
+    if (option == "--check" || option == "--list") {
+      (option == "--check" ? request.checks : request.lists) = true;
       continue;
     }
     if (option == "--strict" || option == "--summary") {
       set("STRETTO_" + upper(option.substr(2)), "1");
       continue;
     }
-    if (option != "--spec" && option != "--replace" && option != "--stats" && option != "--set") {
+    constexpr std::array with_value{"--launcher", "--replace", "--set", "--spec", "--stats"};
+    if (std::ranges::find(with_value, option) == with_value.end()) {
       return refuse("there is no option " + option);
     }
     const bool has_value = equals != std::string::npos;
     if (!has_value && words.front() == nullptr) return refuse(option + " needs a value");
-    const std::string wrong = follow(option, has_value ? word.substr(equals + 1) : take(), forced);
+    const std::string wrong = follow(option, has_value ? word.substr(equals + 1) : take(), request);
     if (!wrong.empty() && (option == "--spec" || option == "--replace")) {
       say("exec: " + wrong);
       return usage_error;
     }
     if (!wrong.empty()) return refuse(wrong);
   }
+  if (request.lists) return list(request);
   if (words.front() == nullptr) return refuse("no program given");
-  return checks ? check(words.front()) : start(words);
+  return request.checks ? check(words.front()) : start(words, request);
 }
 
 /// Becomes the Python program that has all other commands.

@@ -22,10 +22,7 @@ bool has_mpi() {
   };
   const bool may_have_loaded = stretto_front_audit != Audit::no_mpi;
   if (may_have_loaded && dl_iterate_phdr(look_at, nullptr) != 0) return true;
-  for (const char* name : rank_variables) {
-    if (std::getenv(name) != nullptr) return has_mpi_inside("/proc/self/exe");
-  }
-  return false;
+  return has_launcher(std::getenv, true) && has_mpi_inside("/proc/self/exe");
 }
 
 __attribute__((destructor)) void tell_of_calls_that_passed_by() {

@@ -22,6 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exec/rank_environment.h"
+
 SPANK_PLUGIN(stretto, 1)
 
 enum Choice { not_said, off, on };
@@ -96,64 +98,18 @@ static const char* value_of(spank_t spank, const char* name) {
   return "";
 }
 
-/* Whether a preloaded object must come after Stretto: an MPI library, since its functions would be found
- * first, or another Stretto. The same as stays_behind() in src/exec/preload.cpp. */
-static bool stays_behind(const char* entry, size_t length) {
-  static const char* const beginnings[] = {"libmpi.so", "libmpich.so", "libmpi_abi.so", "libstretto"};
-  const char* name = entry;
-  for (size_t i = 0; i < length; ++i) {
-    if (entry[i] == '/') name = entry + i + 1;
-  }
-  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; ++i) {
-    const size_t begins = strlen(beginnings[i]);
-    if (length - (size_t)(name - entry) >= begins && strncmp(name, beginnings[i], begins) == 0) return true;
-  }
-  return false;
-}
-
-/* Appends an entry to a list that has room for it. */
-static void append(char* list, const char* entry, size_t length) {
-  char* end = list + strlen(list);
-  if (end != list) *end++ = ':';
-  memcpy(end, entry, length);
-  end[length] = '\0';
-}
-
-/* Puts an object into a list of the dynamic linker, or takes it out. The objects that users preload stay in
- * front, as in preload_value() of src/exec/preload.cpp: a PMPI tool in front sees each call of the program
- * once. */
-static void change_list(spank_t spank, const char* name, const char* separators, const char* object,
-                        bool in) {
-  const char* rest = value_of(spank, name);
-  const size_t most = strlen(rest) + strlen(object) + 3;
-  char* list = calloc(2, most);
-  if (list == NULL) return;
-  char* behind = list + most;
-  while (*rest != '\0') {
-    const size_t length = strcspn(rest, separators);
-    const bool is_it = length == strlen(object) && strncmp(rest, object, length) == 0;
-    if (length > 0 && !is_it) append(stays_behind(rest, length) ? behind : list, rest, length);
-    rest += length + (rest[length] != '\0');
-  }
-  if (in) append(list, object, strlen(object));
-  if (behind[0] != '\0') append(list, behind, strlen(behind));
-  if (list[0] != '\0') {
-    (void)spank_setenv(spank, name, list, 1);
+/* Changes one of the task's lists. */
+static void change(spank_t spank, const struct StrettoVariable* variable, const char* entry, bool in) {
+  const char* before = value_of(spank, variable->name);
+  char* after = malloc(strlen(before) + strlen(entry) + 2);
+  if (after == NULL) return;
+  stretto_change_list(after, before, variable->separators, entry, in);
+  if (after[0] != '\0') {
+    (void)spank_setenv(spank, variable->name, after, 1);
   } else {
-    (void)spank_unsetenv(spank, name);
+    (void)spank_unsetenv(spank, variable->name);
   }
-  free(list);
-}
-
-/* Lets the address sanitizer start although libraries are preloaded before it. */
-static void set_sanitizer_options(spank_t spank) {
-  static const char any_order[] = "verify_asan_link_order=0";
-  const char* existing = value_of(spank, "ASAN_OPTIONS");
-  if (strstr(existing, any_order) != NULL) return;
-  char* options = NULL;
-  if (asprintf(&options, "%s%s%s", existing, existing[0] != '\0' ? ":" : "", any_order) < 0) return;
-  (void)spank_setenv(spank, "ASAN_OPTIONS", options, 1);
-  free(options);
+  free(after);
 }
 
 /* Returns the choice for this task. */
@@ -173,20 +129,24 @@ int slurm_spank_task_init(spank_t spank, int count, char** words) {
   if (choice == not_said) return 0;
   // A task with --stretto=off may be in a job with Stretto, which must then be removed.
   const bool wanted = choice == on;
-  char library[sizeof folder + 32];
-  char auditor[sizeof folder + 32];
-  (void)snprintf(library, sizeof library, "%s/libstretto.so", folder);
-  (void)snprintf(auditor, sizeof auditor, "%s/libstretto-audit.so", folder);
-  if (wanted && access(library, R_OK) != 0) {
-    uint32_t rank = 0;
-    const int error = errno;
-    if (spank_get_item(spank, S_TASK_GLOBAL_ID, &rank) != ESPANK_SUCCESS || rank == 0) {
-      slurm_error("stretto: %s: %s; the tasks run without Stretto", library, strerror(error));
+  for (size_t i = 0; i < sizeof stretto_variables / sizeof *stretto_variables; ++i) {
+    const struct StrettoVariable* variable = stretto_variables + i;
+    if (variable->entry[0] != '/') {
+      if (wanted) change(spank, variable, variable->entry, true);
+      continue;
     }
-    return 0;
+    char file[sizeof folder + 32];
+    (void)snprintf(file, sizeof file, "%s%s", folder, variable->entry);
+    if (!wanted || access(file, R_OK) == 0) {
+      change(spank, variable, file, wanted);
+    } else if (i == 0) {
+      uint32_t rank = 0;
+      const int error = errno;
+      if (spank_get_item(spank, S_TASK_GLOBAL_ID, &rank) != ESPANK_SUCCESS || rank == 0) {
+        slurm_error("stretto: %s: %s; the tasks run without Stretto", file, strerror(error));
+      }
+      return 0;
+    }
   }
-  change_list(spank, "LD_PRELOAD", ": ", library, wanted);
-  if (!wanted || access(auditor, R_OK) == 0) change_list(spank, "LD_AUDIT", ":", auditor, wanted);
-  if (wanted) set_sanitizer_options(spank);
   return 0;
 }

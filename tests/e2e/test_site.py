@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli.main import app
-from stretto.launch.run import TOOL_VARIABLES
+from stretto.doctor.checks import TOOL_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from stretto.launch.run import audit_value
 from stretto.support.paths import library
 
 ROOT = Path(__file__).parent.parent.parent
@@ -81,7 +80,7 @@ class Runner:
         preloads = f"{preload or library()}:{os.environ['LD_PRELOAD']}"
         # The findings of one job must not affect the next, unless a test says so. And Stretto carries out
         # the first calls on any communicator.
-        auditor = audit_value(library(), "")
+        auditor = str(library().with_name("libstretto-audit.so"))
         values = {
             "LD_PRELOAD": preloads,
             "LD_AUDIT": auditor,

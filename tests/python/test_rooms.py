@@ -45,7 +45,7 @@ CPP_ROOMS = (
         *("learn/network", "learn/fabrics", "learn/races"),
         "settings",
     ),
-    "exec",
+    *("exec", "slurm"),
     *("bindings", "bench/cases", "simulate", "bench/library", "bench/measure", "bench/output"),
     *("bench/calibration/common", "bench/calibration/phases", "bench/calibration", "bench"),
     *("interpose/session", "interpose/passing", "interpose/handles", "interpose/progress"),
@@ -89,9 +89,14 @@ def find_upward_edges(rooms: tuple[str, ...], edges: Iterable[Edge]) -> list[str
     return [f"{low} -> {high}: {where}" for low, high, where in edges if level[high] > level[low]]
 
 
+def sources_in(folder: Path) -> list[Path]:
+    """Returns the sources and headers of C and C++ below a folder."""
+    return sorted(file for file in folder.rglob("*") if file.suffix in (".c", ".h", ".cpp", ".hpp"))
+
+
 def cpp_edges(sources: Path = SOURCES) -> Iterable[Edge]:
     """Yields the includes between the folders of C++ sources."""
-    for file in sorted(sources.rglob("*.[ch]pp")):
+    for file in sources_in(sources):
         room = find_room(file.parent.relative_to(sources).as_posix(), CPP_ROOMS, "/")
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             include = re.match(r'#include "(.+)/.+"', line)
@@ -108,7 +113,7 @@ def files_with_mpi_h() -> list[str]:
     pattern = re.compile(r'^\s*#\s*include\s*[<"](?:.*/)?s?mpi\.h[>"]', re.MULTILINE)
     return [
         file.relative_to(SOURCES).as_posix()
-        for file in sorted(SOURCES.rglob("*.[ch]pp"))
+        for file in sources_in(SOURCES)
         if pattern.search(file.read_text(encoding="utf-8"))
     ]
 
@@ -232,7 +237,7 @@ def test_no_include_points_upward() -> None:
 
 
 def test_every_room_has_sources() -> None:
-    assert [room for room in CPP_ROOMS if not list((SOURCES / room).glob("*.[ch]pp"))] == []
+    assert [room for room in CPP_ROOMS if not sources_in(SOURCES / room)] == []
 
 
 def test_an_include_that_points_upward_is_named(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import typer
 
 from stretto.cli.program import PassingCommand, program_of
 from stretto.support import paths
-from stretto.support.errors import StrettoError
 
 COMMAND_CLASS = PassingCommand
 
@@ -20,8 +19,6 @@ def exec(context: typer.Context) -> None:  # noqa: A001  as the command is calle
 
     A launcher starts it once a rank, and may clean the environment. Its own --help has the options.
     """
-    command = paths.find_command()
-    if command is None:
-        raise StrettoError("exec: the program stretto was not found; install Stretto again")
+    command = paths.command()
     sys.stdout.flush()
     os.execv(command, [str(command), "exec", *program_of(context)])

@@ -17,11 +17,14 @@ from pathlib import Path
 from stretto.lab.cluster import check_machine
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install
-from stretto.launch.run import TOOL_VARIABLES, mpi4py_settings
+from stretto.launch.run import mpi4py_settings
 from stretto.spec.native import FAMILIES
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.extras import missing_tools
+
+# Variables of the tools, which are no settings of jobs.
+TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
 
 _ASK_MPI4PY = """
 import mpi4py
@@ -141,6 +144,8 @@ def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
             Verdict.ABSENT, "mpi4py", "not installed for this Python; get it with: pip install mpi4py"
         )
         return
+    if paths.find_command() is None:
+        return  # another finding
     version = metadata.version("mpi4py")
     for install in installs:
         environment = os.environ | mpi4py_settings(install.launcher, os.environ)

@@ -17,7 +17,7 @@ from stretto.lab.cluster import INTERFACE, Lab, namespace_processes
 from stretto.launch import jobs
 from stretto.launch.jobs import Process
 from stretto.launch.mpi import Flavor, Install
-from stretto.launch.run import mpi4py_settings, preload_variables, rank_options, stretto_variables
+from stretto.launch.run import mpi4py_settings, rank_options, rank_variables, spec_options
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
@@ -145,10 +145,11 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     parts = install.environment()
     # Hydra passes its whole environment on to the ranks, Open MPI only its own variables.
     variables = {name: parts[name] for name in ("LD_LIBRARY_PATH",) if name in parts}
-    variables = mpi4py_settings(install.launcher, os.environ) | variables
     if job.stretto or job.specs:
-        variables |= stretto_variables(os.environ, specs=job.specs)
-        variables |= preload_variables(paths.library(), os.environ)
+        paths.library()  # an error if there is none
+        variables = rank_variables(os.environ, spec_options(job.specs), install.launcher) | variables
+    else:
+        variables = mpi4py_settings(install.launcher, os.environ) | variables
     variables |= job.variables
     options = rank_options(install.flavor, variables)
     return Command([*base.argv, *options, *job.program], {**parts, **base.environment})

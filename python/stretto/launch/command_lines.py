@@ -161,10 +161,6 @@ def _find_command(words: Sequence[str], environment: Mapping[str, str]) -> int:
 
 def why_without(program: str, environment: Mapping[str, str]) -> str:
     """Why calls of a program would not reach Stretto; empty if no reason is known."""
-    command = paths.find_command()
-    if command is None:
-        return ""
-    ran = subprocess.run(
-        [command, "exec", "--check", program], env=dict(environment), capture_output=True, text=True
-    )
+    line = [str(paths.command()), "exec", "--check", program]
+    ran = subprocess.run(line, env=dict(environment), capture_output=True, text=True)
     return ran.stdout.strip().removeprefix(f"{program}: ") if ran.returncode == 1 else ""

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 
 from stretto.support.errors import StrettoError
 
-# The variables of rank and number of ranks, which the launchers of each binary interface set.
-_VARIABLES = (
-    ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("mpich", "PMI_RANK", "PMI_SIZE"),
+# As in src/text/rank_variables.hpp: the variables of rank and number of ranks, and the binary interface of
+# the launcher's MPI. The first that is set counts.
+RANK_VARIABLES = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"),
+    ("PMIX_RANK", "", ""),
+    ("PMI_RANK", "PMI_SIZE", "mpich"),
+    ("RANK", "WORLD_SIZE", ""),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""),
 )
 
 
@@ -28,14 +32,10 @@ class Launch:
 
 def find_launch(environment: Mapping[str, str]) -> Launch | None:
     """The rank that this process is; None if no known MPI launcher started it."""
-    for abi, rank, ranks in _VARIABLES:
-        if environment.get(rank, "").isdigit() and environment.get(ranks, "").isdigit():
+    for rank, ranks, abi in RANK_VARIABLES:
+        if abi and environment.get(rank, "").isdigit() and environment.get(ranks, "").isdigit():
             return Launch(abi, int(environment[rank]), int(environment[ranks]))
     return None
-
-
-# The variables in which launchers of all kinds pass the rank.
-_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def read_choice(name: str, choices: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -58,7 +58,7 @@ def read_choice(name: str, choices: Sequence[str], environment: Mapping[str, str
 
 def say_as_rank_0(line: str, environment: Mapping[str, str]) -> None:
     """Print a line, once in a process, unless another rank prints it."""
-    if next((environment[rank] for rank in _RANKS if rank in environment), "0") == "0":
+    if next((environment[rank] for rank, *_ in RANK_VARIABLES if rank in environment), "0") == "0":
         _say_once(f"stretto: {line}")
 
 

@@ -171,11 +171,16 @@ def identify(program: str, environment: Mapping[str, str] | None = None) -> Laun
     return Launcher(path, *known) if known else None
 
 
+def known_prefix(launcher: Launcher) -> Path | None:
+    """The launcher's prefix; None if it is a script, which may start a launcher elsewhere."""
+    is_script = launcher.flavor is not Flavor.INTELMPI and launcher.path.read_bytes()[:2] == b"#!"
+    return None if is_script else launcher.prefix
+
+
 def find_libmpi(launcher: Launcher) -> Path | None:
     """The MPI library beside this launcher, under the name that programs load; None if there is none."""
-    if launcher.flavor is not Flavor.INTELMPI and launcher.path.read_bytes()[:2] == b"#!":
-        return None  # a script may start a launcher elsewhere
-    return find_library_below(launcher.prefix, launcher.flavor.soname)
+    prefix = known_prefix(launcher)
+    return find_library_below(prefix, launcher.flavor.soname) if prefix else None
 
 
 def find_library_below(prefix: Path, soname: str) -> Path | None:

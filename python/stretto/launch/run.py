@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts Stretto under an MPI program by its launcher's arguments.
 
-Only the ranks get the settings. The launcher and its daemons load no MPI library and need no preload, so the
-launcher's own environment does not change.
+`stretto exec` says which variables put Stretto under a rank, and nothing else knows them. The launcher's own
+options hand them over, to the ranks only. The launcher and its daemons load no MPI library and need no
+preload, so the launcher's own environment does not change.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,105 +22,56 @@ from stretto.launch import mpi
 from stretto.launch.command_lines import find_programs, unwrap, why_without
 from stretto.launch.mpi import Flavor, Launcher
 from stretto.launch.settings.library import settings_for_launch
-from stretto.spec.checks import check_spec
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 
-# STRETTO_ variables of the command line, which ranks do not need.
-TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
-# Variables that name files. Ranks may run in another folder, so the paths are made absolute.
-_FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
-
-
-# Names the backend of torch.distributed that Stretto replaces in ranks that PyTorch itself starts.
-_REPLACE = "STRETTO_REPLACE"
-_REPLACEABLE = ("gloo",)
-
-
-# Libraries that must come after Stretto: MPI libraries, whose functions would otherwise be found first, and
-# other copies of Stretto.
-_STAYS_BEHIND = re.compile(r"(?:libmpi|libmpich|libmpi_abi)\.so|libstretto")
-# The address sanitizer refuses to start if any library is preloaded before it. It works all the same: it
-# still comes before the libraries whose functions it replaces, and Stretto has none of these functions.
+_LIBRARY = "STRETTO_LIB_DIR"
 _SANITIZER_OPTIONS = "ASAN_OPTIONS"
-_ANY_ORDER = "verify_asan_link_order=0"
 
 
-def preload_value(library: Path, existing: str) -> str:
-    """The value of LD_PRELOAD: the existing entries, such as a PMPI tool, then Stretto's library.
-
-    A tool before Stretto sees each call of the program once; after it, the tool would miss the calls that
-    Stretto handles.
-    """
-    others = [entry for entry in existing.replace(" ", ":").split(":") if entry not in ("", str(library))]
-    behind = [entry for entry in others if _STAYS_BEHIND.match(Path(entry).name)]
-    return ":".join([*(entry for entry in others if entry not in behind), str(library), *behind])
-
-
-def preload_variables(library: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that preload the library, in addition to what the environment preloads."""
-    auditors = audit_value(library, environment.get("LD_AUDIT", ""))
-    return {
-        "LD_PRELOAD": preload_value(library, environment.get("LD_PRELOAD", "")),
-        **({"LD_AUDIT": auditors} if auditors else {}),
-        _SANITIZER_OPTIONS: in_any_order(environment.get(_SANITIZER_OPTIONS, "")),
-    }
-
-
-def audit_value(library: Path, existing: str) -> str:
-    """The value of LD_AUDIT: the existing entries, then Stretto's, for calls that bypass a preload."""
-    auditor = library.with_name("libstretto-audit.so")
-    known = [entry for entry in existing.split(":") if entry not in ("", str(auditor))]
-    return ":".join([*known, str(auditor)] if auditor.exists() else known)
-
-
-def in_any_order(options: str) -> str:
-    """The options of the address sanitizer that let it start after a preloaded library."""
-    return options if _ANY_ORDER in options.split(":") else ":".join(filter(None, [options, _ANY_ORDER]))
-
-
-def forced(specs: Sequence[str]) -> dict[str, str]:
-    """The variables that force specs: `ring:segments=4` for allreduce, `bcast/chain` for bcast."""
-    result: dict[str, str] = {}
-    for text in specs:
-        before, slash, after = text.partition("/")
-        collective, spec = (before, after) if slash else ("allreduce", text)
-        check_spec(collective, spec)
-        variable = f"STRETTO_{collective.upper()}"
-        if variable in result:
-            raise StrettoError(f"--spec {text}: a spec for {collective} is given already: {result[variable]}")
-        result[variable] = spec
-    return result
-
-
-def stretto_variables(
+def rank_variables(
     environment: Mapping[str, str],
-    *,
-    specs: Sequence[str] = (),
-    stats: Path | None = None,
-    strict: bool = False,
-    replace: str | None = None,
+    options: Sequence[str] = (),
+    launcher: Launcher | Flavor | None = None,
 ) -> dict[str, str]:
-    """The STRETTO_ variables for every rank, from the environment and the options, which prevail."""
-    result = {
-        name: value
-        for name, value in sorted(environment.items())
-        if name.startswith("STRETTO_") and name not in TOOL_VARIABLES
-    }
-    result |= forced(specs)
-    if stats is not None:
-        result["STRETTO_STATS"] = str(stats)
-    for name in _FILES:
-        if result.get(name) and (name, result[name]) != ("STRETTO_TABLE", "none"):
-            result[name] = str(Path(result[name]).absolute())
-    if strict:
-        result["STRETTO_STRICT"] = "1"
-    if replace is not None:
-        if replace not in _REPLACEABLE:
-            raise StrettoError(f"--replace {replace}: it can only replace {' or '.join(_REPLACEABLE)}")
-        result[_REPLACE] = replace
-    return result
+    """The variables of a rank that is started in this environment. `options`: those of `stretto exec`.
+
+    `launcher`: what starts the rank, or only its MPI; None if it is not known. Raises StrettoError if an
+    option is wrong.
+    """
+    words = [str(paths.command()), "exec", "--list", *options]
+    if launcher is not None:
+        flavor = launcher if isinstance(launcher, Flavor) else launcher.flavor
+        prefix = "" if isinstance(launcher, Flavor) else mpi.known_prefix(launcher) or ""
+        words.append(f"--launcher={flavor.abi}:{prefix}")
+    # The package knows the folder of its library; the command would have to search.
+    library = paths.find_library()
+    own = {_LIBRARY: str(library.parent)} if library else {}
+    ran = subprocess.run(words, env={**own, **environment}, capture_output=True)
+    if ran.returncode != 0:
+        raise StrettoError(os.fsdecode(ran.stderr).strip().removeprefix("stretto: exec: "))
+    lines = os.fsdecode(ran.stdout).split("\0")[:-1]
+    variables = {name: value for name, _, value in (line.partition("=") for line in lines)}
+    return {name: value for name, value in variables.items() if name != _LIBRARY or name in environment}
+
+
+def stretto_variables(environment: Mapping[str, str], specs: Sequence[str] = ()) -> dict[str, str]:
+    """The variables of Stretto itself among them."""
+    variables = rank_variables(environment, spec_options(specs))
+    return {name: value for name, value in variables.items() if name.startswith("STRETTO_")}
+
+
+def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
+    """Those that make mpi4py's wheel load the MPI of this launcher, not the first that it finds."""
+    names = {"MPI4PY_LIBMPI", "MPI4PY_MPIABI", "LD_LIBRARY_PATH"}
+    variables = rank_variables(environment, launcher=launcher)
+    return {name: value for name, value in variables.items() if name in names}
+
+
+def spec_options(specs: Sequence[str]) -> list[str]:
+    """The options that force specs."""
+    return [f"--spec={spec}" for spec in specs]
 
 
 def summary_setting(
@@ -130,27 +82,6 @@ def summary_setting(
         return {"STRETTO_SUMMARY": "1" if wanted else "0"}
     # A summary that nobody asked for must not slow down small calls.
     return {"STRETTO_SUMMARY": "large"} if is_terminal and "STRETTO_SUMMARY" not in environment else {}
-
-
-def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that make mpi4py's wheel load the MPI of this launcher, not the first that it finds.
-
-    MPI4PY_LIBMPI must be set alone: with MPI4PY_MPIABI, the wheel opens what the loader finds, not that file.
-    """
-    if "MPI4PY_LIBMPI" in environment or "MPI4PY_MPIABI" in environment:
-        return {}
-    libmpi = mpi.find_libmpi(launcher)
-    if libmpi:
-        return {"MPI4PY_LIBMPI": str(libmpi)}
-    settings = {"MPI4PY_MPIABI": launcher.flavor.abi}
-    # Debian's MPICH has no libmpi.so.12, which the wheel needs: without an alias it cannot be used. If
-    # nothing were set, it would load Open MPI, and each rank would be a job of its own. An error is better.
-    alias = mpi.find_alias(launcher)
-    if alias is not None:
-        # The alias comes after the user's folders, for programs that bring their own MPICH.
-        existing = environment.get("LD_LIBRARY_PATH", "")
-        settings["LD_LIBRARY_PATH"] = ":".join(filter(None, [existing, str(alias)]))
-    return settings
 
 
 def rank_options(flavor: Flavor, variables: Mapping[str, str]) -> list[str]:
@@ -193,6 +124,10 @@ def sanitizers_in_any_order(flavor: Flavor, arguments: Sequence[str], given: Map
 
     They can be in options of the launcher and, behind these, in `env ASAN_OPTIONS=...`.
     """
+
+    def in_any_order(options: str) -> str:
+        return rank_variables({_SANITIZER_OPTIONS: options})[_SANITIZER_OPTIONS]
+
     result = list(arguments)
     for at, word in enumerate(arguments):
         before = arguments[at - 1] if at else ""
@@ -310,28 +245,33 @@ def put_under(
     """
     if not arguments:
         raise StrettoError("no launcher given; use: stretto run -- mpirun -np 4 ./program")
+    paths.library()  # an error if there is none
     named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
     start = find_start(arguments, environment)
-    given = stretto_variables(
-        start.environment, specs=specs, stats=stats, strict=strict, replace=replace
-    ) | dict(others or {})
+    options = spec_options(specs)
+    options += [f"--stats={stats}"] if stats is not None else []
+    options += ["--strict"] if strict else []
+    options += [f"--replace={replace}"] if replace is not None else []
     if start.launcher is None:
-        return _by_environment(arguments, start, given, named)
+        return _by_environment(arguments, start, options, others or {}, named)
     flavor = start.launcher.flavor
     if named is not None and named.abi != flavor.abi:
         raise StrettoError(f"--mpi {named.value}: {start.program} is the launcher of {flavor.label}")
     tail = arguments[start.at + 1 :]
     _check_no_own_preload(flavor, tail)
-    given |= mpi4py_settings(start.launcher, start.environment)
+    given = rank_variables(start.environment, options, start.launcher) | dict(others or {})
     if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
-    given |= preload_variables(paths.library(), start.environment)
     tail = sanitizers_in_any_order(flavor, tail, given)
     return Preloaded([*arguments[: start.at + 1], *rewrite(flavor, tail, given)], given)
 
 
 def _by_environment(
-    arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor | None
+    arguments: Sequence[str],
+    start: Start,
+    options: Sequence[str],
+    others: Mapping[str, str],
+    flavor: Flavor | None,
 ) -> Preloaded:
     """The command line with the variables in the environment of the program. `flavor`: None if not known.
 
@@ -342,11 +282,7 @@ def _by_environment(
         _check_program(start.program, start.environment)
     if Path(start.program).name == "srun":
         _check_srun(arguments[start.at + 1 :], start.environment)
-    variables = dict(variables)
-    if flavor and "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
-        variables["MPI4PY_MPIABI"] = flavor.abi
-    if not variables.get(_REPLACE):
-        variables |= preload_variables(paths.library(), start.environment)
+    variables = rank_variables(start.environment, options, flavor) | dict(others)
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # They come just before the program, since a wrapper may clear the environment.
     return Preloaded([*arguments[: start.at], "env", *assignments, *arguments[start.at :]], variables)

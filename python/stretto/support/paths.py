@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -51,7 +52,18 @@ def find_command() -> Path | None:
     """The program `stretto` of this installation, or None if it is not found."""
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
     folders = [Path(sysconfig.get_path("scripts", scheme)) for scheme in schemes]
+    # The command has become this process, wherever it was installed.
+    if Path(sys.argv[0]).name == "stretto-tool":
+        folders.insert(0, Path(sys.argv[0]).absolute().parent)
     return next((folder / "stretto" for folder in folders if (folder / "stretto").is_file()), None)
+
+
+def command() -> Path:
+    """The program `stretto` of this installation. Raises StrettoError if there is none."""
+    found = find_command()
+    if found is None:
+        raise StrettoError("the program stretto was not found; install Stretto again")
+    return found
 
 
 def bench_program() -> Path:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/start/launcher.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -14,20 +13,6 @@
 
 namespace stretto {
 namespace {
-
-struct LauncherVariables {
-  const char* ranks;
-  const char* rank;
-  const char* name;
-};
-
-// The first that is set counts. If srun starts the launcher of Open MPI or Hydra, the ranks also have
-// Slurm's variables, which then describe the daemons.
-constexpr std::array launchers = {
-    LauncherVariables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's launcher"},
-    LauncherVariables{"PMI_SIZE", "PMI_RANK", "the launcher (of MPICH or Intel MPI, or srun --mpi=pmi2)"},
-    LauncherVariables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
-};
 
 /// Returns the name of the MPI library, whatever its binary interface.
 std::string library_of_process() {
@@ -42,24 +27,24 @@ std::string library_of_process() {
 }  // namespace
 
 bool may_be_rank_0() {
-  for (const char* name : rank_variables) {
-    if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
-  }
-  return true;
+  return may_be_rank_0(std::getenv);
 }
 
 bool has_launcher() {
-  return std::ranges::any_of(rank_variables, [](const char* name) { return std::getenv(name) != nullptr; });
+  return has_launcher(std::getenv, true);
 }
 
 std::optional<std::string> find_other_launcher(int ranks) {
-  for (const LauncherVariables& launcher : launchers) {
-    const char* text = std::getenv(launcher.ranks);
+  // If srun starts the launcher of Open MPI or Hydra, the ranks also have Slurm's variables, which then
+  // describe the daemons.
+  for (const RankVariables& launcher : rank_variables) {
+    const bool counts = launcher.ranks != nullptr && launcher.starts != Starts::torch_programs;
+    const char* text = counts ? std::getenv(launcher.ranks) : nullptr;
     if (text == nullptr) continue;
     if (parse_whole(text).value_or(0) <= static_cast<std::uint64_t>(ranks)) return std::nullopt;
     const char* rank = std::getenv(launcher.rank);
     if (rank == nullptr || std::string_view(rank) != "0") return "";
-    return std::string(launcher.name) + " started " + text + " ranks, but MPI_COMM_WORLD has " +
+    return std::string(launcher.launcher) + " started " + text + " ranks, but MPI_COMM_WORLD has " +
            std::to_string(ranks) + ": each is a job of its own, since the program uses " +
            library_of_process() +
            "; start it with that library's own mpirun, or with srun and a --mpi that it supports";

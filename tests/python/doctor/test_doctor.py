@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 from collections.abc import Iterator
 from importlib import metadata
@@ -170,12 +171,15 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.detail == "shapes[0].nodes: expected a whole number from 1 to 1048576, not 0"
 
 
-def test_mpi4py_is_tried_as_it_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mpi4py_is_tried_as_it_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # MPICH's library has its usual name only in a folder that `stretto run` and `stretto exec` add.
     install = mpi.find_install("mpich")
     (finding,) = checks.check_mpi4py([install])
     assert (finding.verdict, finding.what) == (Verdict.GOOD, "mpi4py on MPICH 4")
-    monkeypatch.setattr(mpi, "find_alias", lambda _launcher: None)
+    # A command outside of this clone finds no such folder.
+    command = Path(shutil.copy2(paths.command(), tmp_path))
+    monkeypatch.setattr(paths, "find_command", lambda: command)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(type(install), "environment", lambda _self: pytest.fail("run does not set this"))
     (finding,) = checks.check_mpi4py([install])
     assert finding.verdict is Verdict.ABSENT

@@ -112,7 +112,8 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output_of(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder / "build", *options])
     command = paths.find_command()
     assert command is not None
-    parts = [paths.library().with_name(f"libstretto{part}.so") for part in ("", "-core", "-audit")]
+    names = ("libstretto.so.0", "libstretto.so", "libstretto-core.so", "libstretto-audit.so")
+    parts = [paths.library().with_name(name) for name in names]
     for made in [command, *parts]:
         shutil.copy2(made, folder / "build")
     output_of(["cmake", "--install", folder / "build", "--prefix", folder / "made"])
@@ -133,10 +134,11 @@ def test_what_a_plain_build_installs(prefix: Path) -> None:
         f"{lib}/libstretto-audit.so",
         f"{lib}/libstretto-core.so",
         f"{lib}/libstretto.so",
+        f"{lib}/libstretto.so.0",
         f"{lib}/pkgconfig/stretto.pc",
         "share/stretto/spank_stretto.c",
     }
-    texts = [prefix / file for file in made if not file.endswith((".so", "bin/stretto"))]
+    texts = [prefix / file for file in made if not file.endswith((".so", ".so.0", "bin/stretto"))]
     assert [file for file in texts if str(prefix.parent) in file.read_text(encoding="utf-8")] == []
 
 

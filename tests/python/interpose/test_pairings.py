@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stretto.launch import mpi
-from stretto.launch.run import audit_value, rank_options
+from stretto.launch.run import rank_options
 from stretto.support.paths import library
 
 ROOT = Path(__file__).parents[3]
@@ -171,7 +171,7 @@ def run(target: Library, program: Sequence[str], *, audited: bool = True) -> Ran
     install = mpi.find_install(target.install)
     variables = {
         "LD_PRELOAD": f"{library()}:{os.environ['LD_PRELOAD']}",
-        **({"LD_AUDIT": audit_value(library(), "")} if audited else {}),
+        **({"LD_AUDIT": str(library().with_name("libstretto-audit.so"))} if audited else {}),
         "STRETTO_SUMMARY": "1",
         "STRETTO_ALLREDUCE": "ring",
         "STRETTO_BCAST": "chain",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from stretto.launch import mpi, run
 from stretto.launch.mpi import Flavor
+from stretto.support import paths
 from stretto.support.errors import StrettoError
 
 VARIABLES = {"LD_PRELOAD": "/lib/libstretto.so", "STRETTO_ALLREDUCE": "ring:segments=4"}
@@ -71,31 +72,6 @@ def test_the_users_arguments_stay_in_order(
         assert parts(result) == [options + part for part in parts(words)]
 
 
-@pytest.mark.parametrize(
-    ("existing", "expected"),
-    [
-        ("", "/s.so"),
-        ("/a.so", "/a.so:/s.so"),
-        ("/a.so /b.so", "/a.so:/b.so:/s.so"),
-        ("/s.so:/a.so", "/a.so:/s.so"),
-        ("/libmpi.so.40:/libmpiP.so:libmpich.so.12", "/libmpiP.so:/s.so:/libmpi.so.40:libmpich.so.12"),
-        ("/x/libstretto.so:/a.so", "/a.so:/s.so:/x/libstretto.so"),
-    ],
-)
-def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
-    assert run.preload_value(Path("/s.so"), existing) == expected
-
-
-def test_what_audits_already_stays(tmp_path: Path) -> None:
-    library, auditor = tmp_path / "libstretto.so", tmp_path / "libstretto-audit.so"
-    assert run.audit_value(library, "") == ""
-    assert run.audit_value(library, "/a.so") == "/a.so"
-    auditor.touch()
-    assert run.audit_value(library, "") == str(auditor)
-    assert run.audit_value(library, "/a.so") == f"/a.so:{auditor}"
-    assert run.audit_value(library, f"/a.so:{auditor}") == f"/a.so:{auditor}"
-
-
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     environment = {
@@ -114,19 +90,18 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "STRETTO_TABLE": str(tmp_path / "table.json"),
         "STRETTO_TRACE": str(tmp_path / "traces"),
         "STRETTO_WATCHDOG": "30s",
+        "STRETTO_LIB_DIR": "/x",
+        "STRETTO_MPI_PREFIXES": "/y",
     }
     assert run.stretto_variables(environment) == {
         "STRETTO_ALLREDUCE": "native",
         "STRETTO_STATS": str(tmp_path / "calls.json"),
         **others,
     }
-    assert run.stretto_variables(
-        environment, specs=["ring", "bcast/chain:segments=4"], stats=Path("b.json"), strict=True
-    ) == {
+    assert run.stretto_variables(environment, ["ring", "bcast/chain:segments=4"]) == {
         "STRETTO_ALLREDUCE": "ring",
         "STRETTO_BCAST": "chain:segments=4",
-        "STRETTO_STATS": str(tmp_path / "b.json"),
-        "STRETTO_STRICT": "1",
+        "STRETTO_STATS": str(tmp_path / "calls.json"),
         **others,
     }
     # An empty value counts as not set.
@@ -148,7 +123,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 )
 def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
     with pytest.raises(StrettoError, match=message):
-        run.stretto_variables({}, specs=specs)
+        run.stretto_variables({}, specs)
 
 
 @pytest.mark.parametrize(
@@ -178,16 +153,21 @@ def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
     assert run.mpi4py_settings(launcher, {"MPI4PY_MPIABI": "mpich"}) == {}
 
 
-def test_mpi4py_never_takes_another_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mpi4py_never_takes_another_mpi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # Debian's MPICH lacks the file that the wheel needs. The wheel must not load Open MPI instead.
     launcher = mpi.identify("mpirun.mpich")
     assert launcher is not None
-    monkeypatch.setattr(mpi, "find_alias", lambda _launcher: None)
+    alias = mpi.find_alias(launcher)
+    assert alias is not None
+    # Outside of this clone, nobody has made a folder in which a file has that name.
+    command = Path(shutil.copy2(paths.command(), tmp_path))
+    monkeypatch.setattr(paths, "find_command", lambda: command)
+    monkeypatch.chdir(tmp_path)
     assert run.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
-    # If a file with that name exists, the wheel finds it. The user's folders come first.
-    monkeypatch.setattr(mpi, "find_alias", lambda _launcher: Path("/alias"))
-    named = {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": "/own:/alias"}
-    assert run.mpi4py_settings(launcher, {"LD_LIBRARY_PATH": "/own"}) == named
+    # If there is one, the wheel finds it. The user's folders come first.
+    named = {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": f"/own:{alias}"}
+    environment = {"LD_LIBRARY_PATH": "/own", "STRETTO_MPI_PREFIXES": f"/nowhere:{alias.parent}"}
+    assert run.mpi4py_settings(launcher, environment) == named
 
 
 @pytest.fixture
@@ -457,7 +437,7 @@ def test_a_preload_in_the_environment_stays(libraries: Path) -> None:
 def test_the_users_options_of_the_sanitizer_stay(flavor: Flavor, arguments: str, expected: str) -> None:
     order = "verify_asan_link_order=0"
     words = arguments.replace("ORDER", order).split()
-    given = run.preload_variables(Path("/s.so"), {"ASAN_OPTIONS": "own"})
+    given = run.rank_variables({"ASAN_OPTIONS": "own"})
     assert given["ASAN_OPTIONS"] == f"own:{order}"
     assert run.sanitizers_in_any_order(flavor, words, given) == expected.replace("ORDER", order).split()
 
