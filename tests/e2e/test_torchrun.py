@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e.torch_starting import PYTHON, torchrun
 
+from stretto.explain.choices import find_claims, read_job_table
 from stretto.model.fabric_file import read_fabric
 from stretto.model.walker import Call
-from stretto.explain.choices import find_claims, read_job_table
 from stretto.spec.native import SOCKETS
 from stretto.support.paths import find_command
 

@@ -297,7 +297,9 @@ class Tuning:
             return choices
         where = parse_topology("ppn=" + "+".join(map(str, self.ready.ppn)))
         return [
-            replace(one, spec=_core.choose(call, one.size, where, has_library=False)) if one.spec == NATIVE else one
+            replace(one, spec=_core.choose(call, one.size, where, has_library=False))
+            if one.spec == NATIVE
+            else one
             for one in choices
         ]
 

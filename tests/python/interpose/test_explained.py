@@ -84,7 +84,8 @@ class Job:
 
         A choice of the rule that must first show what it is worth leaves the first call to the MPI default.
         """
-        sources, wrong = set(), []
+        sources: set[str] = set()
+        wrong: list[str] = []
         used = self.used(settings)
         assert len(used) == 10
         for collective, spec in used.items():
