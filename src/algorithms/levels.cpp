@@ -88,9 +88,9 @@ void Levels::add(Group group, int rank) {
   if (group.ranks.size() > 1) groups_.push_back(std::move(group));
 }
 
-Place Levels::append_reduce(Schedule& schedule, Place partial) const {
+HeldBlock Levels::append_reduce(Schedule& schedule, HeldBlock partial) const {
   const std::array<int, 2> borders{0, schedule.blocks()};
-  Place held;
+  HeldBlock held;
   for (const Group& group : groups_) {
     const Topology flat = Topology::flat(static_cast<int>(group.ranks.size()));
     schedule.append(reduce::binomial({.topology = flat, .root = group.leader}, group.me),

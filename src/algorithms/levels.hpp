@@ -22,7 +22,7 @@ struct Group {
 
 /// The place where a rank holds a whole message: the input, the output, or scratch from block `first_scratch`
 /// on.
-struct Place {
+struct HeldBlock {
   Buffer buffer = Buffer::input;
   int first_scratch = 0;
 };
@@ -37,7 +37,7 @@ class Levels {
 
   /// Appends a binomial reduce in each group, from the inside out. A leader puts its partial result at
   /// `partial`. Returns the place of this rank's last partial result: on the node's leader, that of the node.
-  Place append_reduce(Schedule& schedule, Place partial) const;
+  HeldBlock append_reduce(Schedule& schedule, HeldBlock partial) const;
   /// Appends a binomial broadcast of the output in each group, from the outside in.
   void append_bcast(Schedule& schedule) const;
 

@@ -68,24 +68,24 @@ std::map<std::string, std::string> list_forced(const Settings& settings) {
 /// calls only.
 Question question_of(Collective collective, std::size_t bytes, const Topology& topology, bool has_library) {
   const Form form = has_library ? Form::blocking : Form::non_blocking;
-  Question asked{.call = shape_of(collective, bytes, topology, form),
-                 .topology = topology,
-                 .has_library = has_library,
-                 .must_avoid_library = !has_library};
-  asked.call.shares_memory = true;
-  return asked;
+  Question question{.call = shape_of(collective, bytes, topology, form),
+                    .topology = topology,
+                    .has_library = has_library,
+                    .must_avoid_library = !has_library};
+  question.call.shares_memory = true;
+  return question;
 }
 
-std::vector<Finding> find_modelled(const Question& asked, const Machine& machine) {
-  const CallShape& call = asked.call;
+std::vector<Finding> find_modelled(const Question& question, const Machine& machine) {
+  const CallShape& call = question.call;
   if (call.bytes == 0) return {};
-  if (asked.has_library) return find_fastest(asked, machine);
+  if (question.has_library) return find_fastest(question, machine);
   const bool is_modelled =
       std::ranges::find(modelled_without_library, call.collective) != modelled_without_library.end();
   if (!is_modelled || call.nodes < 2) return {};
   CallShape shape = call;
   shape.bytes = modelled_length(call.bytes);
-  const auto found = find_fastest_without_library(shape, asked.topology, machine);
+  const auto found = find_fastest_without_library(shape, question.topology, machine);
   return found ? std::vector{*found} : std::vector<Finding>{};
 }
 
@@ -94,37 +94,38 @@ std::vector<ClaimInJob> all_claims_in_job(const std::string& name, std::size_t b
                                           const Table* table, const Fabric* fabric, bool has_library) {
   const Collective collective = collective_named(name);
   const Settings settings = read_settings(environment);
-  Question asked = question_of(collective, bytes, topology, has_library);
-  asked.call.shares_memory = settings.shared_memory_bytes != 0;
-  asked.learning = learning_settings(settings);
+  Question question = question_of(collective, bytes, topology, has_library);
+  question.call.shares_memory = settings.shared_memory_bytes != 0;
+  question.learning = learning_settings(settings);
   const FloorFacts facts{.table = table,
-                         .shares_memory = asked.call.shares_memory,
+                         .shares_memory = question.call.shares_memory,
                          .max_ppn = topology.max_ppn,
                          .learns = settings.online != Online::off};
-  asked.least_learnt = floors_of(topology.nodes, topology.ranks(), facts).comparison_of(collective);
+  question.least_learnt = floors_of(topology.nodes, topology.ranks(), facts).comparison_of(collective);
   const Spec native;
   const std::optional<Spec>& forced = settings.disabled ? std::nullopt : forced_by(settings, collective);
-  if (forced) asked.wanted = &*forced;
-  if (settings.disabled) asked.wanted = &native;
-  if (table != nullptr) asked.table = table->find_shape(topology.nodes, topology.min_ppn, topology.max_ppn);
+  if (forced) question.wanted = &*forced;
+  if (settings.disabled) question.wanted = &native;
+  if (table != nullptr)
+    question.table = table->find_shape(topology.nodes, topology.min_ppn, topology.max_ppn);
   std::optional<Finding> learnt;
   std::vector<Finding> modelled;
   if (fabric != nullptr) {
     const auto decision = find_decision(*fabric, collective, bytes, topology, false);
     if (decision) {
       learnt = {.spec = decision->spec, .seconds = decision->seconds, .bytes = decision->bytes};
-      asked.learnt = &*learnt;
+      question.learnt = &*learnt;
     }
     const auto& measured = fabric->measured();
     if (measured && measured->covers(topology.nodes, topology.max_ppn))
-      modelled = find_modelled(asked, measured->machine);
-    asked.modelled = modelled;
+      modelled = find_modelled(question, measured->machine);
+    question.modelled = modelled;
   }
   std::vector<ClaimInJob> found;
   bool is_decided = false;
-  for (Claim& claim : all_claims(asked)) {
+  for (Claim& claim : all_claims(question)) {
     const bool decides = claim.spec && !std::exchange(is_decided, is_decided || claim.spec.has_value());
-    const bool is_tried = decides && is_compared(claim, asked);
+    const bool is_tried = decides && is_compared(claim, question);
     found.push_back({.claim = std::move(claim), .decides = decides, .is_compared = is_tried});
   }
   return found;
@@ -186,9 +187,9 @@ void bind_claims(nb::module_& module) {
       "find_modelled",
       [](const std::string& collective, std::size_t bytes, const Topology& topology, const Machine& machine,
          bool has_library) {
-        const Question asked = question_of(collective_named(collective), bytes, topology, has_library);
+        const Question question = question_of(collective_named(collective), bytes, topology, has_library);
         std::vector<std::tuple<std::string, double, std::size_t>> specs;
-        for (const Finding& finding : find_modelled(asked, machine))
+        for (const Finding& finding : find_modelled(question, machine))
           specs.emplace_back(to_string(finding.spec), finding.seconds, finding.bytes);
         return specs;
       },

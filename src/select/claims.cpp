@@ -18,63 +18,63 @@ constexpr bool is_cut_by_library(Collective collective) {
   return collective <= Collective::allgather;
 }
 
-std::string why_not_native(const Spec& spec, const Question& asked) {
-  if (!asked.has_library) return "is not possible: the job has no MPI library";
-  const Collective collective = asked.call.collective;
-  if (!spec.is_pass_through() && (!is_cut_by_library(collective) || asked.has_unequal_blocks)) {
+std::string why_not_native(const Spec& spec, const Question& question) {
+  if (!question.has_library) return "is not possible: the job has no MPI library";
+  const Collective collective = question.call.collective;
+  if (!spec.is_pass_through() && (!is_cut_by_library(collective) || question.has_unequal_blocks)) {
     return "is not possible: Stretto does not cut the MPI library's own " + std::string(name_of(collective));
   }
-  return asked.is_reproducible() ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
+  return question.is_reproducible() ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
 }
 
-Claim of_rule(const Question& asked) {
-  const CallShape& call = asked.call;
+Claim of_rule(const Question& question) {
+  const CallShape& call = question.call;
   const RuleRow* row = nullptr;
-  if (asked.is_reproducible()) {
+  if (question.is_reproducible()) {
     row = find_row(RuleSection::reproducible, call);
   } else {
-    row = asked.must_avoid_library ? find_own_row(call) : find_row(usual_section(call), call);
+    row = question.must_avoid_library ? find_own_row(call) : find_row(usual_section(call), call);
   }
   return {.source = Source::rule, .spec = row == nullptr ? Spec{} : row->spec_for(call), .row = row};
 }
 
 /// What the user names counts, whatever it is. If it cannot be, the MPI default is used where that can be.
-Claim of_user(const Question& asked) {
+Claim of_user(const Question& question) {
   Claim claim{.source = Source::forced};
-  if (asked.wanted == nullptr) return claim;
-  claim.refusal = why_unsupported(*asked.wanted, asked);
+  if (question.wanted == nullptr) return claim;
+  claim.refusal = why_unsupported(*question.wanted, question);
   if (claim.refusal.empty()) {
-    claim.spec = *asked.wanted;
+    claim.spec = *question.wanted;
   } else {
-    claim.spec = asked.is_reproducible() || asked.must_avoid_library ? of_rule(asked).spec : Spec{};
+    claim.spec = question.is_reproducible() || question.must_avoid_library ? of_rule(question).spec : Spec{};
   }
   return claim;
 }
 
 /// What a measurement or a model proposes counts if it can carry the call out.
-Claim proposed(Source source, const Spec& spec, const Question& asked) {
+Claim proposed(Source source, const Spec& spec, const Question& question) {
   Claim claim{.source = source};
-  if (spec.is_native() && asked.has_library && asked.must_avoid_library) return claim;
-  claim.refusal = why_unsupported(spec, asked);
+  if (spec.is_native() && question.has_library && question.must_avoid_library) return claim;
+  claim.refusal = why_unsupported(spec, question);
   if (claim.refusal.empty()) claim.spec = spec;
   return claim;
 }
 
-Claim of_table(const Question& asked) {
-  const CallShape& call = asked.call;
+Claim of_table(const Question& question) {
+  const CallShape& call = question.call;
   // The rows are for equal blocks.
-  const bool applies = asked.table != nullptr && !call.has_dominant_node;
-  const Table::Row* row = applies ? asked.table->find(call.collective, call.form, call.bytes) : nullptr;
+  const bool applies = question.table != nullptr && !call.has_dominant_node;
+  const Table::Row* row = applies ? question.table->find(call.collective, call.form, call.bytes) : nullptr;
   if (row == nullptr) return {.source = Source::table};
-  Claim claim = proposed(Source::table, row->spec, asked);
+  Claim claim = proposed(Source::table, row->spec, question);
   if (claim.spec) claim.algorithm_of_library = row->library;
   return claim;
 }
 
-Claim of_finding(Source source, const Finding* finding, const Question& asked) {
-  if (finding == nullptr || !why_unused(source, asked).empty()) return {.source = source};
-  Question longest = asked;
-  longest.call.bytes = longest_of_kind(asked.call.bytes);
+Claim of_finding(Source source, const Finding* finding, const Question& question) {
+  if (finding == nullptr || !why_unused(source, question).empty()) return {.source = source};
+  Question longest = question;
+  longest.call.bytes = longest_of_kind(question.call.bytes);
   Claim claim = proposed(source, finding->spec, longest);
   claim.seconds = finding->seconds;
   claim.bytes = finding->bytes;
@@ -83,14 +83,14 @@ Claim of_finding(Source source, const Finding* finding, const Question& asked) {
 
 /// Calls take(claim) with one claim after the other, until it returns true.
 template <typename Take>
-void for_each_claim(const Question& asked, const Take& take) {
-  if (take(of_user(asked)) || take(of_table(asked))) return;
-  if (take(of_finding(Source::learnt, asked.learnt, asked))) return;
-  if (asked.modelled.empty() && take(of_finding(Source::model, nullptr, asked))) return;
-  for (const Finding& finding : asked.modelled) {
-    if (take(of_finding(Source::model, &finding, asked))) return;
+void for_each_claim(const Question& question, const Take& take) {
+  if (take(of_user(question)) || take(of_table(question))) return;
+  if (take(of_finding(Source::learnt, question.learnt, question))) return;
+  if (question.modelled.empty() && take(of_finding(Source::model, nullptr, question))) return;
+  for (const Finding& finding : question.modelled) {
+    if (take(of_finding(Source::model, &finding, question))) return;
   }
-  take(of_rule(asked));
+  take(of_rule(question));
 }
 
 }  // namespace
@@ -101,20 +101,20 @@ std::string_view name_of(Source source) {
   return names.at(static_cast<std::size_t>(source));
 }
 
-std::string why_unsupported(const Spec& spec, const Question& asked) {
-  if (spec.is_native()) return why_not_native(spec, asked);
-  const Topology& topology = asked.topology;
-  if (!asked.call.commutative && !keeps_order(spec.recipe, topology, asked.root)) {
+std::string why_unsupported(const Spec& spec, const Question& question) {
+  if (spec.is_native()) return why_not_native(spec, question);
+  const Topology& topology = question.topology;
+  if (!question.call.commutative && !keeps_order(spec.recipe, topology, question.root)) {
     return "does not keep rank order on " + std::to_string(topology.ranks()) +
            " ranks, which a non-commutative operation requires";
   }
-  if (asked.is_reproducible() && !has_fixed_tree(spec.recipe, topology, asked.root)) {
+  if (question.is_reproducible() && !has_fixed_tree(spec.recipe, topology, question.root)) {
     return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires";
   }
   const Algorithm& algorithm = *spec.recipe.algorithm;
-  const std::string_view reason = algorithm.why_unsupported(task_of(spec.recipe, topology, asked.root));
+  const std::string_view reason = algorithm.why_unsupported(task_of(spec.recipe, topology, question.root));
   if (!reason.empty()) return "does not fit: " + std::string(reason);
-  if (algorithm.stays_whole() && asked.call.bytes > Pipelining::most_segment_bytes) {
+  if (algorithm.stays_whole() && question.call.bytes > Pipelining::most_segment_bytes) {
     return "sends runs of blocks, which cannot be cut, so it takes at most 1 GiB";
   }
   return {};
@@ -125,22 +125,22 @@ std::string_view why_nothing_is_learnt(const LearningSettings& settings) {
   return settings.check ? "STRETTO_CHECK=1" : "";
 }
 
-std::string why_unused(Source source, const Question& asked) {
-  const LearningSettings& settings = asked.learning;
+std::string why_unused(Source source, const Question& question) {
+  const LearningSettings& settings = question.learning;
   const std::string_view setting = why_nothing_is_learnt(settings);
   if (!setting.empty()) return std::string(setting);
   if (settings.online == Online::off) return "STRETTO_ONLINE=0";
-  if (asked.call.has_dominant_node) return "one node has most of the bytes";
-  if (!asked.has_library) {
+  if (question.call.has_dominant_node) return "one node has most of the bytes";
+  if (!question.has_library) {
     if (source == Source::learnt) return "without MPI there is no MPI default to compare calls with";
-    return asked.topology.nodes < 2 ? "there is one node" : "";
+    return question.topology.nodes < 2 ? "there is one node" : "";
   }
   // With a library, the model only proposes specs, and calls show which is faster.
   if (source == Source::model && settings.online == Online::freeze) return "STRETTO_ONLINE=freeze";
-  if (asked.call.bytes >= asked.least_learnt) return {};
-  return "calls below " + size_text(asked.least_learnt) +
-         (of_rule(asked).spec->is_native() ? " go to the MPI library at once"
-                                           : " have a race with the MPI library instead");
+  if (question.call.bytes >= question.least_learnt) return {};
+  return "calls below " + size_text(question.least_learnt) +
+         (of_rule(question).spec->is_native() ? " go to the MPI library at once"
+                                              : " have a race with the MPI library instead");
 }
 
 std::size_t shortest_of_kind(std::size_t bytes) {
@@ -151,31 +151,31 @@ std::size_t longest_of_kind(std::size_t bytes) {
   return bytes == 0 ? 0 : 2 * std::bit_floor(bytes) - 1;
 }
 
-Claim decide(const Question& asked) {
+Claim decide(const Question& question) {
   Claim found;
-  for_each_claim(asked, [&](Claim claim) {
+  for_each_claim(question, [&](Claim claim) {
     found = std::move(claim);
     return found.spec.has_value();
   });
   return found;
 }
 
-std::vector<Claim> all_claims(const Question& asked) {
+std::vector<Claim> all_claims(const Question& question) {
   std::vector<Claim> claims;
-  for_each_claim(asked, [&](Claim claim) {
+  for_each_claim(question, [&](Claim claim) {
     const bool is_finding = claim.source == Source::learnt || claim.source == Source::model;
-    if (is_finding) claim.unused = why_unused(claim.source, asked);
+    if (is_finding) claim.unused = why_unused(claim.source, question);
     claims.push_back(std::move(claim));
     return false;
   });
   return claims;
 }
 
-bool is_compared(const Claim& claim, const Question& asked) {
+bool is_compared(const Claim& claim, const Question& question) {
   // A duel of an earlier job is believed if it says how long a call takes.
   const bool is_known = claim.source == Source::learnt && claim.seconds > 0;
-  return asked.has_library && claim.source > Source::forced && !is_known && !claim.spec->is_native() &&
-         why_unused(Source::model, asked).empty();
+  return question.has_library && claim.source > Source::forced && !is_known && !claim.spec->is_native() &&
+         why_unused(Source::model, question).empty();
 }
 
 }  // namespace stretto

@@ -100,20 +100,20 @@ struct Claim {
 };
 
 /// Returns why a spec cannot carry out a call, as in Claim::refusal; empty if it can.
-std::string why_unsupported(const Spec& spec, const Question& asked);
+std::string why_unsupported(const Spec& spec, const Question& question);
 
 /// Returns why findings of a source, learnt or model, do not count for a call; empty if they do.
-std::string why_unused(Source source, const Question& asked);
+std::string why_unused(Source source, const Question& question);
 
 /// Returns the claim that decides: the first one with a spec, in the order of all_claims().
-Claim decide(const Question& asked);
+Claim decide(const Question& question);
 
 /// Returns a claim of each source: what the user names, the table, what was learnt, the model (one for each
 /// of its specs), the rule.
-std::vector<Claim> all_claims(const Question& asked);
+std::vector<Claim> all_claims(const Question& question);
 
 /// Whether a job in which this claim decides compares its spec with the MPI default in its first calls, and
 /// keeps the faster one.
-bool is_compared(const Claim& claim, const Question& asked);
+bool is_compared(const Claim& claim, const Question& question);
 
 }  // namespace stretto

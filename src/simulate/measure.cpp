@@ -123,8 +123,8 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
                         .true_extent = size,
                         .kernel = &sum};
 
-  const Buffer input(Place::input, role.input_count() * type_.size, data_);
-  const Buffer output(Place::output, role.output_count() * type_.size, data_);
+  const Buffer input(BufferRole::input, role.input_count() * type_.size, data_);
+  const Buffer output(BufferRole::output, role.output_count() * type_.size, data_);
   ++generation_;
   if (data_ == Data::real) {
     const bench::Holdings before = bench::holdings_before(role, generation_);
@@ -132,7 +132,7 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
     bench::fill(pattern_, before.output, output.data());
   }
   const bool copies = one.in_place && bench::is_alltoall(role.collective) && !resolved.is_native();
-  const Buffer copy(Place::input, copies ? role.count * type_.size : 0, data_);
+  const Buffer copy(BufferRole::input, copies ? role.count * type_.size : 0, data_);
   const Operands operands{role,          element,     input.data(),
                           output.data(), copy.data(), copies && data_ == Data::real};
   Simulated result;
@@ -163,7 +163,7 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
 double ping_pong(std::size_t bytes) {
   const int rank = rank_in_world();
   const int last = ranks_in_world() - 1;
-  const Buffer buffer(Place::input, bytes, Data::none);
+  const Buffer buffer(BufferRole::input, bytes, Data::none);
   const auto count = static_cast<int>(bytes);
   const auto send = [&](int to) { mpi.Send(buffer.data(), count, mpi.byte, to, 0, mpi.comm_world); };
   const auto receive = [&](int from) {

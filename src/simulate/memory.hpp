@@ -10,7 +10,7 @@ namespace stretto::simulate {
 /// checked, and all ranks have the same buffers.
 enum class Data : std::uint8_t { real, none };
 
-enum class Place : std::uint8_t { input, output };
+enum class BufferRole : std::uint8_t { input, output };
 
 /// Messages up to this size may be detached: sent in a copy that SMPI frees on receipt
 /// (smpi/send-is-detached-thresh).
@@ -23,7 +23,7 @@ void move_no_data();
 /// A buffer of a rank.
 class Buffer {
  public:
-  Buffer(Place place, std::size_t bytes, Data data);
+  Buffer(BufferRole place, std::size_t bytes, Data data);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();

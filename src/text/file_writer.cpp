@@ -83,31 +83,31 @@ std::string write_into(int file, const std::function<void(std::ostream&)>& write
 }
 
 /// The place to which a path leads.
-struct Place {
+struct Destination {
   fs::path target;         // behind all links; need not exist yet
   bool is_stream = false;  // a device or a pipe
   std::string error;
 };
 
-Place find_place(const std::string& path) {
-  Place place;
-  place.target = path;
+Destination find_destination(const std::string& path) {
+  Destination destination;
+  destination.target = path;
   std::error_code failed;
   const auto kind = fs::status(path, failed).type();
-  place.is_stream =
+  destination.is_stream =
       kind == fs::file_type::character || kind == fs::file_type::fifo || kind == fs::file_type::socket;
   for (int links = 0; links < most_links; ++links) {
     struct stat status {};
-    if (lstat(place.target.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) break;
+    if (lstat(destination.target.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) break;
     if (status.st_uid != geteuid() && status.st_uid != 0) {
-      place.error = place.target.string() + " is a link of another user";
+      destination.error = destination.target.string() + " is a link of another user";
       break;
     }
-    const fs::path next = fs::read_symlink(place.target, failed);
+    const fs::path next = fs::read_symlink(destination.target, failed);
     if (failed) break;
-    place.target = place.target.parent_path() / next;
+    destination.target = destination.target.parent_path() / next;
   }
-  return place;
+  return destination;
 }
 
 /// Opens a device or a pipe. Never creates or truncates a file: the path may lead elsewhere by now.
@@ -152,18 +152,18 @@ struct Beside {
 }  // namespace
 
 std::string replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  const Place place = find_place(path);
-  if (!place.error.empty()) return place.error;
-  if (place.is_stream) {
+  const Destination destination = find_destination(path);
+  if (!destination.error.empty()) return destination.error;
+  if (destination.is_stream) {
     const int file = open_stream(path);
     return file < 0 ? text_of(errno) : write_into(file, write);
   }
-  const Beside made(place.target);
+  const Beside made(destination.target);
   if (made.file < 0) return text_of(errno);
   std::string error = write_into(made.file, write);
   if (error.empty()) {
     std::error_code failed;
-    fs::rename(made.path, place.target, failed);
+    fs::rename(made.path, destination.target, failed);
     if (failed) error = failed.message();
   }
   if (!error.empty()) made.take_away();
@@ -175,12 +175,12 @@ std::string replace_file(const std::string& path, const std::string& text) {
 }
 
 std::string find_obstacle(const std::string& path) {
-  const Place place = find_place(path);
-  if (!place.error.empty()) return place.error;
-  if (place.is_stream) return access(path.c_str(), W_OK) == 0 ? "" : text_of(errno);
+  const Destination destination = find_destination(path);
+  if (!destination.error.empty()) return destination.error;
+  if (destination.is_stream) return access(path.c_str(), W_OK) == 0 ? "" : text_of(errno);
   std::error_code failed;
   if (fs::is_directory(path, failed)) return text_of(EISDIR);
-  const Beside made(place.target);
+  const Beside made(destination.target);
   if (made.file < 0) return text_of(errno);
   std::string error =
       write_into(made.file, [](std::ostream& stream) { stream << std::string(probed_bytes, ' '); });

@@ -8,7 +8,7 @@
 namespace stretto {
 namespace {
 
-using enum StreamingRace::Way;
+using enum StreamingRace::Copying;
 using Seconds = std::array<double, StreamingRace::ways>;
 
 /// Makes calls that take these seconds, by way. Returns how many of them did not use the way in force.

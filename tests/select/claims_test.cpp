@@ -39,22 +39,22 @@ TEST(Claims, TheFirstOneWithASpecDecides) {
     std::vector<Finding> modelled;
     while (chance()) modelled.push_back({.spec = specs[random() % specs.size()], .seconds = 0.1});
     const bool has_library = chance();
-    Question asked{.call = shape_of(Collective::allreduce, std::size_t{1} << random() % 30, topology),
-                   .topology = topology,
-                   .has_library = has_library,
-                   .must_avoid_library = !has_library || random() % 4 == 0,
-                   .learning = {.online = Online(random() % 3),
-                                .reproducible = random() % 4 == 0,
-                                .check = random() % 8 == 0},
-                   .least_learnt = std::size_t{1} << random() % 20,
-                   .wanted = chance() ? &wanted : nullptr,
-                   .table = chance() ? &table : nullptr,
-                   .learnt = chance() ? &learnt : nullptr,
-                   .modelled = modelled};
-    asked.call.commutative = random() % 4 != 0;
-    const Claim claim = decide(asked);
+    Question question{.call = shape_of(Collective::allreduce, std::size_t{1} << random() % 30, topology),
+                      .topology = topology,
+                      .has_library = has_library,
+                      .must_avoid_library = !has_library || random() % 4 == 0,
+                      .learning = {.online = Online(random() % 3),
+                                   .reproducible = random() % 4 == 0,
+                                   .check = random() % 8 == 0},
+                      .least_learnt = std::size_t{1} << random() % 20,
+                      .wanted = chance() ? &wanted : nullptr,
+                      .table = chance() ? &table : nullptr,
+                      .learnt = chance() ? &learnt : nullptr,
+                      .modelled = modelled};
+    question.call.commutative = random() % 4 != 0;
+    const Claim claim = decide(question);
     ASSERT_TRUE(claim.spec.has_value());
-    const std::vector<Claim> all = all_claims(asked);
+    const std::vector<Claim> all = all_claims(question);
     EXPECT_TRUE(std::ranges::is_sorted(all, {}, &Claim::source));
     EXPECT_EQ(all.size(), 4 + std::max<std::size_t>(modelled.size(), 1));
     const auto first = std::ranges::find_if(all, [](const Claim& one) { return one.spec.has_value(); });
@@ -62,10 +62,11 @@ TEST(Claims, TheFirstOneWithASpecDecides) {
     EXPECT_EQ(first->source, claim.source);
     EXPECT_EQ(*first->spec, *claim.spec);
     for (const Claim& other : all) EXPECT_FALSE(!other.unused.empty() && other.spec) << other.unused;
-    EXPECT_EQ(claim.source == Source::forced, asked.wanted != nullptr);
-    EXPECT_EQ(why_unsupported(*claim.spec, asked), "") << to_string(*claim.spec);
-    const bool is_wanted = asked.wanted != nullptr && *claim.spec == *asked.wanted;
-    EXPECT_FALSE(claim.spec->is_native() && asked.must_avoid_library && !is_wanted) << name_of(claim.source);
+    EXPECT_EQ(claim.source == Source::forced, question.wanted != nullptr);
+    EXPECT_EQ(why_unsupported(*claim.spec, question), "") << to_string(*claim.spec);
+    const bool is_wanted = question.wanted != nullptr && *claim.spec == *question.wanted;
+    EXPECT_FALSE(claim.spec->is_native() && question.must_avoid_library && !is_wanted)
+        << name_of(claim.source);
   }
 }
 
@@ -74,46 +75,46 @@ TEST(Claims, SayWhyASpecIsRefused) {
   const Topology topology = Topology::flat(3);
   const Spec native;
   const Spec multilane = parse_spec(Collective::allreduce, "multilane");
-  Question asked{.call = shape_of(Collective::allreduce, 1 << 20, topology), .topology = topology};
-  asked.wanted = &multilane;
-  EXPECT_TRUE(decide(asked).spec->is_native());
-  EXPECT_TRUE(decide(asked).refusal.starts_with("does not fit: ")) << decide(asked).refusal;
-  asked.has_library = false;
-  asked.must_avoid_library = true;
-  EXPECT_FALSE(decide(asked).spec->is_native());
-  asked.wanted = &native;
-  EXPECT_FALSE(decide(asked).spec->is_native());
-  EXPECT_EQ(decide(asked).refusal, "is not possible: the job has no MPI library");
-  EXPECT_EQ(decide(asked).source, Source::forced);
+  Question question{.call = shape_of(Collective::allreduce, 1 << 20, topology), .topology = topology};
+  question.wanted = &multilane;
+  EXPECT_TRUE(decide(question).spec->is_native());
+  EXPECT_TRUE(decide(question).refusal.starts_with("does not fit: ")) << decide(question).refusal;
+  question.has_library = false;
+  question.must_avoid_library = true;
+  EXPECT_FALSE(decide(question).spec->is_native());
+  question.wanted = &native;
+  EXPECT_FALSE(decide(question).spec->is_native());
+  EXPECT_EQ(decide(question).refusal, "is not possible: the job has no MPI library");
+  EXPECT_EQ(decide(question).source, Source::forced);
 }
 
 /// What a job finds out counts only where the settings, the network and the call's length let it.
 TEST(Claims, SayWhyFindingsDoNotCount) {
   const Topology topology = Topology::flat(3);
   const Finding ring{.spec = parse_spec(Collective::allreduce, "ring"), .seconds = 0.1};
-  Question asked{.call = shape_of(Collective::allreduce, 1 << 20, topology), .topology = topology};
-  asked.learnt = &ring;
-  asked.modelled = {&ring, 1};
-  EXPECT_EQ(decide(asked).source, Source::learnt);
-  EXPECT_FALSE(is_compared(decide(asked), asked));
-  asked.learning.online = Online::freeze;
-  EXPECT_EQ(why_unused(Source::learnt, asked), "");
-  EXPECT_EQ(why_unused(Source::model, asked), "STRETTO_ONLINE=freeze");
-  asked.learnt = nullptr;
-  EXPECT_EQ(decide(asked).source, Source::rule);
-  asked.learning.online = Online::guard;
-  EXPECT_EQ(decide(asked).source, Source::model);
-  EXPECT_TRUE(is_compared(decide(asked), asked));
-  asked.least_learnt = 2 << 20;
-  EXPECT_EQ(decide(asked).source, Source::rule);
-  EXPECT_EQ(why_unused(Source::model, asked), "calls below 2MiB have a race with the MPI library instead");
-  asked.learning.reproducible = true;
-  EXPECT_EQ(why_unused(Source::learnt, asked), "STRETTO_REPRODUCIBLE=1");
-  asked.learning = {};
-  asked.has_library = false;
-  asked.must_avoid_library = true;
-  EXPECT_EQ(decide(asked).source, Source::model);
-  EXPECT_FALSE(is_compared(decide(asked), asked));
+  Question question{.call = shape_of(Collective::allreduce, 1 << 20, topology), .topology = topology};
+  question.learnt = &ring;
+  question.modelled = {&ring, 1};
+  EXPECT_EQ(decide(question).source, Source::learnt);
+  EXPECT_FALSE(is_compared(decide(question), question));
+  question.learning.online = Online::freeze;
+  EXPECT_EQ(why_unused(Source::learnt, question), "");
+  EXPECT_EQ(why_unused(Source::model, question), "STRETTO_ONLINE=freeze");
+  question.learnt = nullptr;
+  EXPECT_EQ(decide(question).source, Source::rule);
+  question.learning.online = Online::guard;
+  EXPECT_EQ(decide(question).source, Source::model);
+  EXPECT_TRUE(is_compared(decide(question), question));
+  question.least_learnt = 2 << 20;
+  EXPECT_EQ(decide(question).source, Source::rule);
+  EXPECT_EQ(why_unused(Source::model, question), "calls below 2MiB have a race with the MPI library instead");
+  question.learning.reproducible = true;
+  EXPECT_EQ(why_unused(Source::learnt, question), "STRETTO_REPRODUCIBLE=1");
+  question.learning = {};
+  question.has_library = false;
+  question.must_avoid_library = true;
+  EXPECT_EQ(decide(question).source, Source::model);
+  EXPECT_FALSE(is_compared(decide(question), question));
 }
 
 /// A finding is for a kind of calls, and must serve the longest one.
@@ -121,13 +122,13 @@ TEST(Claims, AFindingServesAllCallsOfItsKind) {
   const Topology topology = Topology::flat(3);
   const Finding whole{.spec = parse_spec(Collective::alltoall, "bruck")};
   const std::size_t most = Pipelining::most_segment_bytes;
-  Question asked{.call = shape_of(Collective::alltoall, most, topology), .topology = topology};
+  Question question{.call = shape_of(Collective::alltoall, most, topology), .topology = topology};
   ASSERT_TRUE(whole.spec.recipe.algorithm->stays_whole());
-  EXPECT_EQ(why_unsupported(whole.spec, asked), "");
-  asked.learnt = &whole;
-  EXPECT_EQ(decide(asked).source, Source::rule);
-  asked.call.bytes = most / 2;
-  EXPECT_EQ(decide(asked).source, Source::learnt);
+  EXPECT_EQ(why_unsupported(whole.spec, question), "");
+  question.learnt = &whole;
+  EXPECT_EQ(decide(question).source, Source::rule);
+  question.call.bytes = most / 2;
+  EXPECT_EQ(decide(question).source, Source::learnt);
 }
 
 }  // namespace

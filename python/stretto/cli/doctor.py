@@ -10,7 +10,7 @@ import typer
 
 from stretto.cli.program import OptionalProgramCommand, program_of
 from stretto.cli.result_options import AsJson
-from stretto.doctor.lines import Place, groups_json, lines_for, print_groups
+from stretto.doctor.lines import LinesFor, groups_json, lines_for, print_groups
 from stretto.support.console import print_result
 
 COMMAND_CLASS = OptionalProgramCommand
@@ -19,7 +19,7 @@ COMMAND_CLASS = OptionalProgramCommand
 def doctor(
     context: typer.Context,
     lines: Annotated[
-        Place | None,
+        LinesFor | None,
         typer.Option(
             "--lines",
             help="Check nothing; print lines to copy, with the paths of this installation: for Slurm and its "

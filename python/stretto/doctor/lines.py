@@ -18,7 +18,7 @@ from stretto.support.json_files import document_text
 _PLUGIN = "/usr/local/lib/spank_stretto.so"
 
 
-class Place(Enum):
+class LinesFor(Enum):
     """What the lines are for."""
 
     SLURM = "slurm"
@@ -125,13 +125,13 @@ def container_groups(here: Installation) -> list[Group]:
     ]
 
 
-_GROUPS: dict[Place, Callable[[Installation], list[Group]]] = {
-    Place.SLURM: slurm_groups,
-    Place.CONTAINERS: container_groups,
+_GROUPS: dict[LinesFor, Callable[[Installation], list[Group]]] = {
+    LinesFor.SLURM: slurm_groups,
+    LinesFor.CONTAINERS: container_groups,
 }
 
 
-def lines_for(place: Place) -> list[Group]:
+def lines_for(place: LinesFor) -> list[Group]:
     """The lines for a place, with the paths of this installation."""
     return _GROUPS[place](find_installation())
 
@@ -143,7 +143,7 @@ def print_groups(groups: Sequence[Group]) -> None:
         print_lines(group.lines, style="")
 
 
-def groups_json(place: Place, groups: Sequence[Group]) -> str:
+def groups_json(place: LinesFor, groups: Sequence[Group]) -> str:
     """The document of the same (docs/formats.md)."""
     content = {"place": place.value, "groups": [asdict(group) for group in groups]}
     return document_text("stretto-lines", sys.argv, None, content)

@@ -130,7 +130,7 @@ def _mean(rows: Iterable[Row | None]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Ranked:
     """The place of a library at one size."""
 
     row: Row
@@ -140,13 +140,13 @@ class Place:
     """The library's time relative to the fastest library's."""
 
 
-def ranking(rows: Sequence[Row | None]) -> list[Place | None]:
+def ranking(rows: Sequence[Row | None]) -> list[Ranked | None]:
     """Returns the places of several libraries at one size, in the order in which they are given.
 
     The libraries ran one after the other, not in turns, so small differences between them mean nothing.
     """
     times = sorted(row.seconds.median for row in rows if row is not None)
     return [
-        Place(row, 1 + times.index(row.seconds.median), row.seconds.median / times[0]) if row else None
+        Ranked(row, 1 + times.index(row.seconds.median), row.seconds.median / times[0]) if row else None
         for row in rows
     ]

@@ -20,7 +20,7 @@ Schedule smp(const Task& task, int rank) {
   const Schedule across = build(task.parts[0], topology.of_leaders(), 0, topology.node(rank));
   const Levels levels(topology, rank, task.root);
   Schedule schedule(task.ranks(), rank, across.blocks());
-  const Place partial = levels.append_reduce(schedule, {.buffer = Buffer::output});
+  const HeldBlock partial = levels.append_reduce(schedule, {.buffer = Buffer::output});
   if (levels.leads_node()) {
     schedule.append(across, {.ranks = leaders_of_nodes(topology, task.root), .input = partial.buffer});
   }

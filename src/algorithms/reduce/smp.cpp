@@ -21,11 +21,11 @@ Schedule smp(const Task& task, int rank) {
       build(task.parts[0], topology.of_leaders(), topology.node(task.root), topology.node(rank));
   const Levels levels(topology, rank, task.root);
   Schedule schedule(task.ranks(), rank, across.blocks());
-  Place partial{.buffer = Buffer::output};
+  HeldBlock partial{.buffer = Buffer::output};
   if (rank != task.root && levels.leads_any()) {
     partial = {.buffer = Buffer::scratch, .first_scratch = schedule.add_scratch(0, across.blocks())};
   }
-  const Place held = levels.append_reduce(schedule, partial);
+  const HeldBlock held = levels.append_reduce(schedule, partial);
   if (levels.leads_node()) {
     schedule.append(across, {.ranks = leaders_of_nodes(topology, task.root),
                              .input = held.buffer,

@@ -179,14 +179,14 @@ class Measurement::Trial {
   /// Whether a barrier follows each call. To be called once all subjects are made.
   bool with_barrier() const {
     return std::any_of(stages_.begin(), stages_.end(),
-                       [](const Place& place) { return place.stage.role().ranks_run_ahead(); });
+                       [](const StageInPart& place) { return place.stage.role().ranks_run_ahead(); });
   }
   /// Returns the most calls in a sample. A call in place would find no input where another call has written.
   std::size_t most_calls_in_sample() const { return case_.in_place ? least_pairs() : most_calls; }
 
  private:
   /// A stage and its index: it is the `number`-th one of a part.
-  struct Place {
+  struct StageInPart {
     Mockup::Part part;
     std::size_t number;
     Stage stage;
@@ -212,7 +212,7 @@ class Measurement::Trial {
 
   /// Returns a stage, which all specs share.
   Stage& stage(const Mockup::Part& part, std::size_t number) {
-    for (Place& place : stages_) {
+    for (StageInPart& place : stages_) {
       if (place.part == part && place.number == number) return place.stage;
     }
     const Role role{
@@ -220,13 +220,14 @@ class Measurement::Trial {
         owner_.ranks_,   owner_.options_.skew};
     const std::size_t most_pairs = owner_.options_.has(Form::persistent) ? most_requests : most_calls;
     return stages_
-        .emplace_back(Place{part, number, Stage(role, owner_.element_, owner_.pattern_, most_pairs, budget_)})
+        .emplace_back(
+            StageInPart{part, number, Stage(role, owner_.element_, owner_.pattern_, most_pairs, budget_)})
         .stage;
   }
 
   std::size_t least_pairs() const {
     std::size_t least = SIZE_MAX;
-    for (const Place& place : stages_) least = std::min(least, place.stage.pairs());
+    for (const StageInPart& place : stages_) least = std::min(least, place.stage.pairs());
     return least;
   }
 
@@ -284,8 +285,8 @@ class Measurement::Trial {
 
   Measurement& owner_;
   Case case_;
-  std::size_t budget_ = 0;    // bytes of a stage's buffers
-  std::deque<Place> stages_;  // calls refer to them
+  std::size_t budget_ = 0;          // bytes of a stage's buffers
+  std::deque<StageInPart> stages_;  // calls refer to them
 };
 
 Measurement::Measurement(const Options& options, const Element& element, int rank, int ranks, Job& job)

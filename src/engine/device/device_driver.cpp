@@ -105,20 +105,20 @@ int DeviceDriver::ask(const void* pointer, Facts& facts) const {
   return pointer_attributes(attributes.size(), attributes.data(), values.data(), device_address(pointer));
 }
 
-DeviceDriver::Place DeviceDriver::find_place(const void* pointer, int& error) const {
-  if (is_surely_host_memory(pointer)) return Place::host;
+DeviceDriver::MemoryKind DeviceDriver::find_kind(const void* pointer, int& error) const {
+  if (is_surely_host_memory(pointer)) return MemoryKind::host;
   Facts facts;
   error = ask(pointer, facts);
   if (error == success && facts.type == 0) error = invalid_value;
-  if (error != success) return Place::unknown;
-  return facts.type == memory_type_device && facts.is_managed == 0 ? Place::device : Place::host;
+  if (error != success) return MemoryKind::unknown;
+  return facts.type == memory_type_device && facts.is_managed == 0 ? MemoryKind::device : MemoryKind::host;
 }
 
 bool DeviceDriver::is_device_memory(const void* pointer) const {
   int error = success;
-  const Place place = find_place(pointer, error);
-  return place == Place::device ||
-         (place == Place::unknown && error != invalid_value && !can_access(pointer));
+  const MemoryKind place = find_kind(pointer, error);
+  return place == MemoryKind::device ||
+         (place == MemoryKind::unknown && error != invalid_value && !can_access(pointer));
 }
 
 bool DeviceDriver::knows(const void* pointer) const {
@@ -126,9 +126,9 @@ bool DeviceDriver::knows(const void* pointer) const {
   return ask(pointer, facts) == success && facts.type != 0;
 }
 
-DeviceDriver::Place DeviceDriver::place_of(const void* pointer, int& error) const {
-  const Place place = find_place(pointer, error);
-  return place == Place::unknown && can_access(pointer) ? Place::host : place;
+DeviceDriver::MemoryKind DeviceDriver::kind_of(const void* pointer, int& error) const {
+  const MemoryKind place = find_kind(pointer, error);
+  return place == MemoryKind::unknown && can_access(pointer) ? MemoryKind::host : place;
 }
 
 DeviceDriver::Context DeviceDriver::context_of(const void* pointer) const {

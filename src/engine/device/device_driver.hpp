@@ -73,11 +73,11 @@ struct DeviceDriver {
   /// vendor's driver may have given the address to a tensor of its own.
   [[nodiscard]] bool knows(const void* pointer) const;
 
-  enum class Place : std::uint8_t { host, device, unknown };
+  enum class MemoryKind : std::uint8_t { host, device, unknown };
   /// Returns where memory is. Managed memory counts as host memory, since the host can access it. Memory is
   /// `unknown` if the driver does not know it, or cannot say, and the processor cannot access it: freed
   /// memory of a device, or that of a lost context. Writes the driver's error, if there is one.
-  [[nodiscard]] Place place_of(const void* pointer, int& error) const;
+  [[nodiscard]] MemoryKind kind_of(const void* pointer, int& error) const;
 
   /// Copies to a device, and waits until the bytes are there. If the host memory is not pinned, the driver's
   /// own function may return before that. A copy back in the same stream does not, so this copies the last
@@ -103,8 +103,8 @@ struct DeviceDriver {
   /// that it does not know. (To ask for each attribute alone, by cuPointerGetAttribute, takes five times as
   /// long.)
   int ask(const void* pointer, Facts& facts) const;
-  /// Does the same as place_of(), but does not check what the processor can access.
-  Place find_place(const void* pointer, int& error) const;
+  /// Does the same as kind_of(), but does not check what the processor can access.
+  MemoryKind find_kind(const void* pointer, int& error) const;
   bool find_functions(void* library);
 };
 

@@ -108,7 +108,7 @@ class DirectExecution {
   [[nodiscard]] std::size_t bytes_of(const Step& step) const {
     return step.count * static_cast<std::size_t>(shape_.element.extent);
   }
-  [[nodiscard]] std::byte* at(const DirectPlan::Place& place) const {
+  [[nodiscard]] std::byte* at(const DirectPlan::Offset& place) const {
     return buffers_.at(static_cast<std::size_t>(place.buffer)) + place.offset;
   }
   [[nodiscard]] std::span<const int> targets(const Step& step) const {

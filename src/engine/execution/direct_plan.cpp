@@ -99,7 +99,7 @@ class Planner {
   }
 
  private:
-  using Place = DirectPlan::Place;
+  using Offset = DirectPlan::Offset;
   using Step = DirectPlan::Step;
   using Operand = DirectPlan::Operand;
 
@@ -159,7 +159,7 @@ class Planner {
   bool joins_publication(const Action& action, std::span<const Action> round, std::size_t first) {
     if (plan_.steps.size() == first) return false;
     Step& latest = plan_.steps.back();
-    const Place from = place_of(action.left);
+    const Offset from = place_of(action.left);
     const bool is_same = latest.kind == Kind::send && latest.count == elements_in(action.left) &&
                          latest.left.buffer == from.buffer && latest.left.offset == from.offset;
     const auto messages_to = [&](int place) {
@@ -223,7 +223,7 @@ class Planner {
     std::map<int, std::size_t> arrivals;
     for (const Action& action : schedule_.round(index)) {
       if (action.kind != Kind::recv || action.into.buffer != Buffer::scratch) continue;
-      const Place place = place_of(action.into);
+      const Offset place = place_of(action.into);
       const auto step = std::ranges::find_if(steps, [&](const Step& one) {
         return one.kind == Kind::recv && one.into.buffer == Buffer::scratch &&
                one.into.offset == place.offset;
@@ -286,7 +286,7 @@ class Planner {
     }
     friend bool operator==(const Extent&, const Extent&) = default;
   };
-  [[nodiscard]] Extent extent(const Place& place, std::size_t count) const {
+  [[nodiscard]] Extent extent(const Offset& place, std::size_t count) const {
     const bool is_output =
         place.buffer == Buffer::output || (call_.in_place && place.buffer == Buffer::input);
     return {is_output ? Buffer::output : place.buffer, place.offset,
@@ -333,14 +333,14 @@ class Planner {
 
   /// Counts only the scratch memory that holds something, so that a call takes no more than it needs.
   void measure_scratch() {
-    const auto count_in = [&](const Place& place, std::size_t count) {
+    const auto count_in = [&](const Offset& place, std::size_t count) {
       const Extent bytes = extent(place, count);
       if (place.buffer == Buffer::scratch)
         plan_.scratch_bytes = std::max(plan_.scratch_bytes, static_cast<std::size_t>(bytes.end));
     };
     for (const Step& step : plan_.steps) {
       if (step.is_folded) continue;
-      for (const Place& place : {step.into, step.left, step.right}) count_in(place, step.count);
+      for (const Offset& place : {step.into, step.left, step.right}) count_in(place, step.count);
     }
     for (const DirectPlan::Round& round : plan_.rounds) {
       for (std::size_t i = 0; i < round.operations; ++i) {
@@ -368,7 +368,7 @@ class Planner {
     return scratch_.begin(first + count) - scratch_.begin(first);
   }
 
-  [[nodiscard]] Place place_of(const Slice& slice) const {
+  [[nodiscard]] Offset place_of(const Slice& slice) const {
     if (slice.count == 0) return {};
     const auto first = static_cast<std::size_t>(slice.first);
     std::size_t element = 0;

@@ -24,7 +24,7 @@ struct DirectPlan {
   static constexpr int none = -1;
 
   /// A place in a buffer, in bytes from its beginning.
-  struct Place {
+  struct Offset {
     Buffer buffer = Buffer::input;
     std::ptrdiff_t offset = 0;
   };
@@ -38,9 +38,9 @@ struct DirectPlan {
     std::size_t target_count = 0;
     int behind = none;      // the step of the round whose message must pass first
     std::size_t count = 0;  // elements
-    Place into{};
-    Place left{};
-    Place right{};
+    Offset into{};
+    Offset left{};
+    Offset right{};
 
     [[nodiscard]] bool communicates() const { return target_count > 0; }
   };
@@ -50,7 +50,7 @@ struct DirectPlan {
     enum class Where : std::uint8_t { arrival, temporary, memory };
     Where where = Where::memory;
     std::size_t index = 0;  // of the step of the round, or of the temporary
-    Place place{};
+    Offset place{};
   };
   struct Operation {
     Kind kind = Kind::reduce;  // or copy

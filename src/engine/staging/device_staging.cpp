@@ -20,9 +20,9 @@ void DeviceStaging::observe(CopyObserver* observer) {
 void DeviceStaging::note(Side& side, const void* users, const Range& holds) {
   const auto* first = static_cast<const std::byte*>(users) + element_.offset(holds.count);
   int error = DeviceDriver::success;
-  const auto place = holds.count == 0 ? DeviceDriver::Place::host : driver_->place_of(first, error);
-  side.is_on_device = place != DeviceDriver::Place::host;
-  if (place == DeviceDriver::Place::unknown) {
+  const auto kind = holds.count == 0 ? DeviceDriver::MemoryKind::host : driver_->kind_of(first, error);
+  side.is_on_device = kind != DeviceDriver::MemoryKind::host;
+  if (kind == DeviceDriver::MemoryKind::unknown) {
     is_unknown_ = true;
     begin_error_ = error;
   }

@@ -119,63 +119,64 @@ std::vector<MPI_Datatype> types_of(std::initializer_list<const Blocks*> all) {
 }
 
 /// Whether table and rule always choose `native`, so that only a race may change the choice.
-bool is_left_to_races(const ProgramCall& asked) {
-  return !asked.forced && session.native_floor(Collective::alltoallv, asked.form) != 0;
+bool is_left_to_races(const ProgramCall& program_call) {
+  return !program_call.forced && session.native_floor(Collective::alltoallv, program_call.form) != 0;
 }
 
-bool is_left_to_library(const ProgramCall& asked) {
-  return is_left_to_races(asked) && !(asked.form == Form::blocking && session.races_lengths);
+bool is_left_to_library(const ProgramCall& program_call) {
+  return is_left_to_races(program_call) && !(program_call.form == Form::blocking && session.races_lengths);
 }
 
-bool is_left_to_library(const ProgramCall& asked, Communicator& state) {
+bool is_left_to_library(const ProgramCall& program_call, Communicator& state) {
   if (state.native_only()) return true;
-  return is_left_to_races(asked) && pass_to_library(state, Collective::alltoallv);
+  return is_left_to_races(program_call) && pass_to_library(state, Collective::alltoallv);
 }
 
 }  // namespace
 
-std::optional<int> exchange_equal(ProgramCall& asked) {
-  return dispatch_equal_blocks(asked, [&](int ranks, int /*rank*/) {
+std::optional<int> exchange_equal(ProgramCall& program_call) {
+  return dispatch_equal_blocks(program_call, [&](int ranks, int /*rank*/) {
     const auto blocks = static_cast<std::size_t>(ranks);
     std::optional<UserBlock> sent;
-    if (!asked.in_place()) sent = user_block(asked.sent, blocks);
-    return Exchange(sent, user_block(asked.received, blocks), ranks);
+    if (!program_call.in_place()) sent = user_block(program_call.sent, blocks);
+    return Exchange(sent, user_block(program_call.received, blocks), ranks);
   });
 }
 
-std::optional<int> exchange_unequal(ProgramCall& asked) {
-  if (is_left_to_library(asked)) return std::nullopt;
-  const bool in_place = asked.in_place();
-  const bool has_types = asked.function == MpiFunction::alltoallw;
-  if (asked.received.in_place() || !is_whole(asked.received, has_types) ||
-      (!in_place && !is_whole(asked.sent, has_types))) {
+std::optional<int> exchange_unequal(ProgramCall& program_call) {
+  if (is_left_to_library(program_call)) return std::nullopt;
+  const bool in_place = program_call.in_place();
+  const bool has_types = program_call.function == MpiFunction::alltoallw;
+  if (program_call.received.in_place() || !is_whole(program_call.received, has_types) ||
+      (!in_place && !is_whole(program_call.sent, has_types))) {
     return std::nullopt;
   }
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || is_left_to_library(asked, *state)) return std::nullopt;
-  const Blocks received = blocks_of(asked.received, state->ranks());
-  const Blocks sent = in_place ? std::nullopt : blocks_of(asked.sent, state->ranks());
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || is_left_to_library(program_call, *state)) return std::nullopt;
+  const Blocks received = blocks_of(program_call.received, state->ranks());
+  const Blocks sent = in_place ? std::nullopt : blocks_of(program_call.sent, state->ranks());
   if (!received || (!in_place && !sent)) return std::nullopt;
-  const Aliasing aliasing = aliasing_of_exchange(asked.sent.address, asked.received.memory(),
-                                                 asked.sent.counts == asked.received.counts &&
-                                                     asked.sent.datatype == asked.received.datatype &&
-                                                     asked.sent.datatypes == asked.received.datatypes);
+  const Aliasing aliasing =
+      aliasing_of_exchange(program_call.sent.address, program_call.received.memory(),
+                           program_call.sent.counts == program_call.received.counts &&
+                               program_call.sent.datatype == program_call.received.datatype &&
+                               program_call.sent.datatypes == program_call.received.datatypes);
   const std::vector<UserBlock>& input = in_place ? *received : *sent;
   const std::optional<std::size_t> to_others = bytes_of(input);
   const std::optional<std::size_t> from_others = in_place ? to_others : bytes_of(*received);
   const CallTraits traits{.collective = Collective::alltoallv,
                           .in_place = InPlaceEverywhere::of(Collective::alltoallv, in_place),
                           .understood = to_others && from_others};
-  asked.private_bytes = to_others.value_or(0) + from_others.value_or(0);
+  program_call.private_bytes = to_others.value_or(0) + from_others.value_or(0);
   const std::vector<MPI_Datatype> types =
       has_types ? types_of({&received, &sent}) : std::vector<MPI_Datatype>();
   ProgramHandles handles = has_types ? ProgramHandles{.datatype = mpi.datatype_null,
                                                       .other_datatype = mpi.datatype_null,
                                                       .op = mpi.op_null}
-                                     : handles_of(asked);
+                                     : handles_of(program_call);
   handles.more_datatypes = types;
-  return dispatch(asked, traits, handles, state,
+  return dispatch(program_call, traits, handles, state,
                   [&] { return UnequalExchange(input, *received, in_place ? Aliasing::borne : aliasing); });
 }
 

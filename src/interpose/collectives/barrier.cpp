@@ -37,10 +37,10 @@ std::optional<CallKey> key_of(Form form, bool is_forced) {
 
 }  // namespace
 
-FirstLook look_at_barrier(const Way& way, MPI_Comm comm) {
-  const bool is_forced = way.forced != nullptr;
+FirstLook look_at_barrier(const FormArguments& form_arguments, MPI_Comm comm) {
+  const bool is_forced = form_arguments.forced != nullptr;
   if (session.observes_all_calls() && !is_wanted(is_forced)) return {.is_left = true};
-  const auto key = key_of(way.form, is_forced);
+  const auto key = key_of(form_arguments.form, is_forced);
   if (!key) return {};
   const std::byte here{};
   Repetition again = try_repeat(*key, &here, nullptr, comm);
@@ -48,13 +48,13 @@ FirstLook look_at_barrier(const Way& way, MPI_Comm comm) {
   return {.is_left = !again.result, .result = again.result, .learning = std::move(again.learning)};
 }
 
-std::optional<int> synchronize(ProgramCall& asked) {
-  asked.key = key_of(asked.form, asked.forced.has_value());
+std::optional<int> synchronize(ProgramCall& program_call) {
+  program_call.key = key_of(program_call.form, program_call.forced.has_value());
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only()) return std::nullopt;
   const CallTraits traits{.collective = Collective::barrier};
-  return dispatch(asked, traits, {}, state, [] { return Signal(); });
+  return dispatch(program_call, traits, {}, state, [] { return Signal(); });
 }
 
 }  // namespace stretto

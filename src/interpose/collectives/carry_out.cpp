@@ -7,46 +7,46 @@
 
 namespace stretto {
 
-FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
-                           std::size_t bytes, MPI_Comm comm) {
+FirstLook look_at_elements(const FormArguments& form_arguments, Collective collective, const void* sent,
+                           const void* received, std::size_t bytes, MPI_Comm comm) {
   note_live_bytes(bytes);
-  if (!is_small(way.form, way.forced != nullptr, collective, bytes, comm)) return {};
+  if (!is_small(form_arguments.form, form_arguments.forced != nullptr, collective, bytes, comm)) return {};
   const auto is_host = [](const void* buffer) {
     return buffer == mpi.in_place || buffer == nullptr || is_surely_host_memory(buffer);
   };
-  const bool is_plain = way.form == Form::blocking && device_stream() == nullptr &&
+  const bool is_plain = form_arguments.form == Form::blocking && device_stream() == nullptr &&
                         ((is_host(sent) && is_host(received)) || !may_need_staging());
   return {.is_left = true, .is_plain = is_plain};
 }
 
-std::optional<int> carry_out(ProgramCall& asked) {
-  switch (asked.function) {
+std::optional<int> carry_out(ProgramCall& program_call) {
+  switch (program_call.function) {
     case MpiFunction::allreduce:
     case MpiFunction::reduce:
     case MpiFunction::scan:
     case MpiFunction::exscan:
-      return reduce_elements(asked);
+      return reduce_elements(program_call);
     case MpiFunction::reduce_scatter:
     case MpiFunction::reduce_scatter_block:
-      return reduce_blocks(asked);
+      return reduce_blocks(program_call);
     case MpiFunction::bcast:
-      return broadcast(asked);
+      return broadcast(program_call);
     case MpiFunction::allgather:
-      return gather_from_all(asked);
+      return gather_from_all(program_call);
     case MpiFunction::allgatherv:
-      return gather_unequal(asked);
+      return gather_unequal(program_call);
     case MpiFunction::alltoall:
-      return exchange_equal(asked);
+      return exchange_equal(program_call);
     case MpiFunction::alltoallv:
     case MpiFunction::alltoallw:
-      return exchange_unequal(asked);
+      return exchange_unequal(program_call);
     case MpiFunction::gather:
     case MpiFunction::gatherv:
     case MpiFunction::scatter:
     case MpiFunction::scatterv:
-      return move_blocks_of_root(asked);
+      return move_blocks_of_root(program_call);
     case MpiFunction::barrier:
-      return synchronize(asked);
+      return synchronize(program_call);
   }
   return std::nullopt;
 }

@@ -33,7 +33,7 @@ constexpr std::size_t first_of() {
 /// Lets the library carry a call out with these buffers (nullptr: the program's own). A function with a
 /// single buffer gets the output, or else the input.
 template <typename Next, typename... Arguments>
-int call_library(const Next& next, const ProgramCall& asked, const void* input, void* output,
+int call_library(const Next& next, const ProgramCall& program_call, const void* input, void* output,
                  Arguments... arguments) {
   std::tuple all(arguments...);
   using First = std::tuple_element_t<0, decltype(all)>;
@@ -45,12 +45,13 @@ int call_library(const Next& next, const ProgramCall& asked, const void* input, 
     if (input != nullptr || output != nullptr)
       std::get<0>(all) = output != nullptr ? output : const_cast<void*>(input);
   }
-  const NativeCall native(asked);
+  const NativeCall native(program_call);
   // The library yields the processor again and again while it waits. With short slices, that would take
   // it from the threads that compute.
   mark_communication_thread(false);
   const int result = std::apply(next, all);
-  if (asked.form == Form::persistent && result == MPI_SUCCESS) note_persistent_of_library(asked.request);
+  if (program_call.form == Form::persistent && result == MPI_SUCCESS)
+    note_persistent_of_library(program_call.request);
   return result;
 }
 
@@ -59,29 +60,29 @@ int call_library(const Next& next, const ProgramCall& asked, const void* input, 
 template <typename Next, typename Record, typename... Arguments>
 [[gnu::noinline]] int make_call(const Next& next, const Record& record, FirstLook& look,
                                 Arguments... arguments) {
-  ProgramCall asked = record();
-  asked.learning = std::move(look.learning);
+  ProgramCall program_call = record();
+  program_call.learning = std::move(look.learning);
   if (!look.is_left) {
-    if (const std::optional<int> result = carry_out(asked)) return *result;
+    if (const std::optional<int> result = carry_out(program_call)) return *result;
   }
   const auto call_with = [&](const void* input, void* output) {
-    return call_library(next, asked, input, output, arguments...);
+    return call_library(next, program_call, input, output, arguments...);
   };
-  if (const std::optional<int> result = prepare_library_call(asked, call_with)) return *result;
+  if (const std::optional<int> result = prepare_library_call(program_call, call_with)) return *result;
   return call_with(nullptr, nullptr);
 }
 
 /// Takes a first look at a call, by the arguments of its blocking form. Most functions have no first look.
 template <MpiFunction function, typename... Arguments>
-FirstLook first_look(const Way& way, Arguments... arguments) {
+FirstLook first_look(const FormArguments& form_arguments, Arguments... arguments) {
   if constexpr (function == MpiFunction::allreduce) {
-    return look_at_allreduce(way, arguments...);
+    return look_at_allreduce(form_arguments, arguments...);
   } else if constexpr (function == MpiFunction::bcast) {
-    return look_at_broadcast(way, arguments...);
+    return look_at_broadcast(form_arguments, arguments...);
   } else if constexpr (function == MpiFunction::reduce) {
-    return look_at_reduce(way, arguments...);
+    return look_at_reduce(form_arguments, arguments...);
   } else if constexpr (function == MpiFunction::barrier) {
-    return look_at_barrier(way, arguments...);
+    return look_at_barrier(form_arguments, arguments...);
   } else {
     return {};
   }
@@ -89,21 +90,23 @@ FirstLook first_look(const Way& way, Arguments... arguments) {
 
 // Defines allreduce(next, way, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
 // AllreduceNext<Rest...> is the type of `next`. Each is inlined into its entry.
-#define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)                          \
-  template <typename Next, typename Count = int, typename... Rest>                                         \
-  [[gnu::always_inline]] inline int name(const Next& next, const Way& way, STRETTO_LIST parameters,        \
-                                         Rest... rest) {                                                   \
-    if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);                            \
-    const LiveCall live(collective_of(MpiFunction::name), way.form);                                       \
-    FirstLook look = first_look<MpiFunction::name>(way, STRETTO_LIST arguments);                           \
-    if (look.result) return *look.result;                                                                  \
-    if (look.is_plain) {                                                                                   \
-      const BlockedScope elsewhere;                                                                        \
-      mark_communication_thread(false);                                                                    \
-      return next(STRETTO_LIST arguments, rest...);                                                        \
-    }                                                                                                      \
-    const auto make_record = [&] { return record_of(MpiFunction::name, way, comm, STRETTO_LIST record); }; \
-    return make_call(next, make_record, look, STRETTO_LIST arguments, rest...);                            \
+#define STRETTO_FUNCTION(Name, Iname, name, iname, parameters, arguments, record)               \
+  template <typename Next, typename Count = int, typename... Rest>                              \
+  [[gnu::always_inline]] inline int name(const Next& next, const FormArguments& form_arguments, \
+                                         STRETTO_LIST parameters, Rest... rest) {               \
+    if (!next.concerns_stretto()) return next(STRETTO_LIST arguments, rest...);                 \
+    const LiveCall live(collective_of(MpiFunction::name), form_arguments.form);                 \
+    FirstLook look = first_look<MpiFunction::name>(form_arguments, STRETTO_LIST arguments);     \
+    if (look.result) return *look.result;                                                       \
+    if (look.is_plain) {                                                                        \
+      const BlockedScope blocked;                                                               \
+      mark_communication_thread(false);                                                         \
+      return next(STRETTO_LIST arguments, rest...);                                             \
+    }                                                                                           \
+    const auto make_record = [&] {                                                              \
+      return record_of(MpiFunction::name, form_arguments, comm, STRETTO_LIST record);           \
+    };                                                                                          \
+    return make_call(next, make_record, look, STRETTO_LIST arguments, rest...);                 \
   }
 STRETTO_COLLECTIVES(STRETTO_FUNCTION, Count)
 #undef STRETTO_FUNCTION

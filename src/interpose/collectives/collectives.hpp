@@ -12,21 +12,21 @@ namespace stretto {
 /// arguments (`asked` says whether the call is counted). Otherwise the result is an MPI error code, already
 /// reported to the handler of the communicator. After a success, a non-blocking or persistent call has its
 /// request.
-std::optional<int> carry_out(ProgramCall& asked);
+std::optional<int> carry_out(ProgramCall& program_call);
 
 // The parts of carry_out(), each for similar calls.
 /// Allreduce, reduce, scan, exscan.
-std::optional<int> reduce_elements(ProgramCall& asked);
+std::optional<int> reduce_elements(ProgramCall& program_call);
 /// Both functions of reduce-scatter.
-std::optional<int> reduce_blocks(ProgramCall& asked);
-std::optional<int> broadcast(ProgramCall& asked);
-std::optional<int> gather_from_all(ProgramCall& asked);   // allgather
-std::optional<int> gather_unequal(ProgramCall& asked);    // allgatherv
-std::optional<int> exchange_equal(ProgramCall& asked);    // alltoall
-std::optional<int> exchange_unequal(ProgramCall& asked);  // alltoallv, alltoallw
+std::optional<int> reduce_blocks(ProgramCall& program_call);
+std::optional<int> broadcast(ProgramCall& program_call);
+std::optional<int> gather_from_all(ProgramCall& program_call);   // allgather
+std::optional<int> gather_unequal(ProgramCall& program_call);    // allgatherv
+std::optional<int> exchange_equal(ProgramCall& program_call);    // alltoall
+std::optional<int> exchange_unequal(ProgramCall& program_call);  // alltoallv, alltoallw
 /// Gather(v), scatter(v).
-std::optional<int> move_blocks_of_root(ProgramCall& asked);
-std::optional<int> synchronize(ProgramCall& asked);  // barrier
+std::optional<int> move_blocks_of_root(ProgramCall& program_call);
+std::optional<int> synchronize(ProgramCall& program_call);  // barrier
 
 /// The result of a first look at a call, before its record is made. Programs make many short calls, most of
 /// which need no record.
@@ -38,17 +38,17 @@ struct FirstLook {
   std::shared_ptr<LearningCall> learning = nullptr;
 };
 
-FirstLook look_at_allreduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
-                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
-FirstLook look_at_broadcast(const Way& way, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
-                            MPI_Comm comm);
-FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
-                         MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
-FirstLook look_at_barrier(const Way& way, MPI_Comm comm);
+FirstLook look_at_allreduce(const FormArguments& form_arguments, const void* sendbuf, void* recvbuf,
+                            std::int64_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+FirstLook look_at_broadcast(const FormArguments& form_arguments, void* buffer, std::int64_t count,
+                            MPI_Datatype datatype, int root, MPI_Comm comm);
+FirstLook look_at_reduce(const FormArguments& form_arguments, const void* sendbuf, void* recvbuf,
+                         std::int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+FirstLook look_at_barrier(const FormArguments& form_arguments, MPI_Comm comm);
 
 /// Takes a first look at a call with elements of a predefined type, `bytes` in all. Stretto never carries out
 /// calls of few bytes.
-FirstLook look_at_elements(const Way& way, Collective collective, const void* sent, const void* received,
-                           std::size_t bytes, MPI_Comm comm);
+FirstLook look_at_elements(const FormArguments& form_arguments, Collective collective, const void* sent,
+                           const void* received, std::size_t bytes, MPI_Comm comm);
 
 }  // namespace stretto

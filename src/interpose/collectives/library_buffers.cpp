@@ -101,36 +101,39 @@ int size_of(MPI_Comm comm) {
 }
 
 /// Returns the blocks of its two buffers that a rank's call touches.
-HeldBlocks touched_by(const ProgramCall& asked, int rank) {
+HeldBlocks touched_by(const ProgramCall& program_call, int rank) {
   // A broadcast reads its buffer on the root and writes it on the others.
-  if (asked.function == MpiFunction::bcast && rank == asked.root) return {Held::all, Held::none};
-  HeldBlocks touched = held_blocks(asked.collective(), rank, asked.root);
+  if (program_call.function == MpiFunction::bcast && rank == program_call.root)
+    return {Held::all, Held::none};
+  HeldBlocks touched = held_blocks(program_call.collective(), rank, program_call.root);
   // MPI_IN_PLACE counts only on ranks where it has a meaning. (Rank 0 of an exscan gets nothing, but its
   // input is in the receive buffer.)
-  const bool is_first_of_exscan = asked.collective() == Collective::exscan && rank == 0;
-  if (asked.in_place() && (touched.output != Held::none || is_first_of_exscan))
+  const bool is_first_of_exscan = program_call.collective() == Collective::exscan && rank == 0;
+  if (program_call.in_place() && (touched.output != Held::none || is_first_of_exscan))
     touched.output = std::max(touched.input, touched.output);
   return touched;
 }
 
-TouchedBytes bytes_of(const ProgramCall& asked, const BufferArgument& buffer, Held held, int rank) {
+TouchedBytes bytes_of(const ProgramCall& program_call, const BufferArgument& buffer, Held held, int rank) {
   Span span(buffer.address);
   if (held == Held::none || !buffer.exists || buffer.in_place()) return span;
   // If ranks have no blocks, the count is that of the whole message.
-  if (held == Held::all && has_block_of_each_rank(asked.collective()))
-    return span.add_all(buffer, size_of(asked.comm));
+  if (held == Held::all && has_block_of_each_rank(program_call.collective()))
+    return span.add_all(buffer, size_of(program_call.comm));
   return span.add(0, buffer.counts.exist() ? buffer.counts[rank] : buffer.count, Layout(buffer.datatype));
 }
 
 }  // namespace
 
-LibraryBuffers buffers_of(const ProgramCall& asked) {
-  if (asked.function == MpiFunction::reduce_scatter && !asked.received.counts.exist()) return {};
-  const int rank = rank_in(asked.comm);
-  const auto [input, output] = touched_by(asked, rank);
-  const BufferArgument& sent = asked.function == MpiFunction::bcast ? asked.received : asked.sent;
-  return {.input = bytes_of(asked, sent, input, rank),
-          .output = bytes_of(asked, asked.received, output, rank),
+LibraryBuffers buffers_of(const ProgramCall& program_call) {
+  if (program_call.function == MpiFunction::reduce_scatter && !program_call.received.counts.exist())
+    return {};
+  const int rank = rank_in(program_call.comm);
+  const auto [input, output] = touched_by(program_call, rank);
+  const BufferArgument& sent =
+      program_call.function == MpiFunction::bcast ? program_call.received : program_call.sent;
+  return {.input = bytes_of(program_call, sent, input, rank),
+          .output = bytes_of(program_call, program_call.received, output, rank),
           .reads_output = sent.in_place()};
 }
 

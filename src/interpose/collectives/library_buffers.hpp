@@ -10,6 +10,6 @@ namespace stretto {
 
 /// Returns the bytes that a call touches; none if the library will refuse the arguments. The communicator
 /// must not be an intercommunicator.
-LibraryBuffers buffers_of(const ProgramCall& asked);
+LibraryBuffers buffers_of(const ProgramCall& program_call);
 
 }  // namespace stretto

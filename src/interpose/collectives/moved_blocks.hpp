@@ -60,19 +60,20 @@ inline UserBlock user_block(const BufferArgument& buffer, std::size_t blocks = 1
 }
 
 /// Returns the program's types of a call that moves blocks.
-inline ProgramHandles handles_of(const ProgramCall& asked) {
-  return {.datatype = asked.received.datatype,
-          .other_datatype = asked.in_place() ? MPI_Datatype{mpi.datatype_null} : asked.sent.datatype,
+inline ProgramHandles handles_of(const ProgramCall& program_call) {
+  return {.datatype = program_call.received.datatype,
+          .other_datatype =
+              program_call.in_place() ? MPI_Datatype{mpi.datatype_null} : program_call.sent.datatype,
           .op = mpi.op_null};
 }
 
 /// Returns the traits of a call that moves blocks of `bytes` in all. The block that is sent must have as many
 /// bytes as `received`, the block that it becomes; if not, the MPI library reports it.
-inline CallTraits traits_of_blocks(const ProgramCall& asked, std::size_t bytes, std::size_t received,
+inline CallTraits traits_of_blocks(const ProgramCall& program_call, std::size_t bytes, std::size_t received,
                                    std::optional<std::size_t> element_bytes) {
-  const bool in_place = asked.in_place();
-  const BufferArgument& sent = asked.sent;
-  const Collective collective = asked.collective();
+  const bool in_place = program_call.in_place();
+  const BufferArgument& sent = program_call.sent;
+  const Collective collective = program_call.collective();
   const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sent.datatype);
   const bool matches = in_place || static_cast<std::size_t>(sent.count) * sent_bytes.value_or(0) == received;
   return {.collective = collective,
@@ -83,26 +84,28 @@ inline CallTraits traits_of_blocks(const ProgramCall& asked, std::size_t bytes, 
 }
 
 /// Whether a call that moves `bytes` bytes goes straight to the MPI library.
-inline bool is_left_to_library(const ProgramCall& asked, std::optional<std::size_t> element_bytes,
+inline bool is_left_to_library(const ProgramCall& program_call, std::optional<std::size_t> element_bytes,
                                std::size_t bytes) {
-  return !asked.forced && element_bytes && bytes < session.native_floor(asked.collective(), asked.form);
+  return !program_call.forced && element_bytes &&
+         bytes < session.native_floor(program_call.collective(), program_call.form);
 }
 
 /// Carries out a call whose ranks all have blocks of one length (MPI_Allgather, MPI_Alltoall). Its message is
 /// make_message(ranks, rank).
 template <typename MakeMessage>
-std::optional<int> dispatch_equal_blocks(ProgramCall& asked, const MakeMessage& make_message) {
-  const BufferArgument& received = asked.received;
-  if (received.count < 0 || (!asked.in_place() && asked.sent.count < 0) || received.in_place())
+std::optional<int> dispatch_equal_blocks(ProgramCall& program_call, const MakeMessage& make_message) {
+  const BufferArgument& received = program_call.received;
+  if (received.count < 0 || (!program_call.in_place() && program_call.sent.count < 0) || received.in_place())
     return std::nullopt;
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->ranks() == 0) return std::nullopt;
   const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
   const std::size_t block = static_cast<std::size_t>(received.count) * element_bytes.value_or(0);
   const std::size_t bytes = block * static_cast<std::size_t>(state->ranks());
-  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
-  return dispatch(asked, traits_of_blocks(asked, bytes, block, element_bytes), handles_of(asked), state,
+  if (is_left_to_library(program_call, element_bytes, bytes)) return std::nullopt;
+  return dispatch(program_call, traits_of_blocks(program_call, bytes, block, element_bytes),
+                  handles_of(program_call), state,
                   [&] { return make_message(state->ranks(), state->rank()); });
 }
 

@@ -102,54 +102,55 @@ class UnequalGathering final : public CallBuffers {
 
 }  // namespace
 
-FirstLook look_at_broadcast(const Way& way, void* buffer, std::int64_t count, MPI_Datatype datatype,
-                            int /*root*/, MPI_Comm comm) {
+FirstLook look_at_broadcast(const FormArguments& form_arguments, void* buffer, std::int64_t count,
+                            MPI_Datatype datatype, int /*root*/, MPI_Comm comm) {
   const std::size_t predefined = predefined_size(datatype);
   if (predefined == 0 || count < 0) return {};
-  return look_at_elements(way, Collective::bcast, buffer, buffer,
+  return look_at_elements(form_arguments, Collective::bcast, buffer, buffer,
                           static_cast<std::size_t>(count) * predefined, comm);
 }
 
-std::optional<int> broadcast(ProgramCall& asked) {
-  const BufferArgument& buffer = asked.received;
+std::optional<int> broadcast(ProgramCall& program_call) {
+  const BufferArgument& buffer = program_call.received;
   const std::size_t predefined = predefined_size(buffer.datatype);
   if (buffer.count < 0 || (buffer.count > 0 && buffer.address == nullptr && predefined != 0))
     return std::nullopt;
   const auto elements = static_cast<std::size_t>(buffer.count);
-  if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
+  if (predefined != 0 && is_small(program_call, elements * predefined)) return std::nullopt;
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || asked.root < 0 || asked.root >= state->ranks()) return std::nullopt;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || program_call.root < 0 || program_call.root >= state->ranks()) return std::nullopt;
   const std::optional<std::size_t> element_bytes = signature_bytes(buffer.datatype);
   const CallTraits traits{.collective = Collective::bcast,
                           .bytes = elements * element_bytes.value_or(0),
-                          .root = asked.root,
+                          .root = program_call.root,
                           .understood = element_bytes.has_value(),
                           .element_bytes = element_bytes.value_or(0)};
   const ProgramHandles handles{
       .datatype = buffer.datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null};
-  return dispatch(asked, traits, handles, state, [&] {
-    return Broadcast(buffer.memory(), elements, buffer.datatype, asked.root, state->rank() == asked.root);
+  return dispatch(program_call, traits, handles, state, [&] {
+    return Broadcast(buffer.memory(), elements, buffer.datatype, program_call.root,
+                     state->rank() == program_call.root);
   });
 }
 
-std::optional<int> gather_from_all(ProgramCall& asked) {
-  return dispatch_equal_blocks(asked, [&](int ranks, int rank) {
+std::optional<int> gather_from_all(ProgramCall& program_call) {
+  return dispatch_equal_blocks(program_call, [&](int ranks, int rank) {
     std::optional<UserBlock> sent;
-    if (!asked.in_place()) sent = user_block(asked.sent);
-    return Gathering(sent, user_block(asked.received), ranks, rank);
+    if (!program_call.in_place()) sent = user_block(program_call.sent);
+    return Gathering(sent, user_block(program_call.received), ranks, rank);
   });
 }
 
-std::optional<int> gather_unequal(ProgramCall& asked) {
-  const bool in_place = asked.in_place();
-  const BufferArgument& received = asked.received;
-  if (!received.counts.exist() || !received.places.exist() || (!in_place && asked.sent.count < 0) ||
+std::optional<int> gather_unequal(ProgramCall& program_call) {
+  const bool in_place = program_call.in_place();
+  const BufferArgument& received = program_call.received;
+  if (!received.counts.exist() || !received.places.exist() || (!in_place && program_call.sent.count < 0) ||
       received.in_place()) {
     return std::nullopt;
   }
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only()) return std::nullopt;
   const int ranks = state->ranks();
   std::size_t count = 0;
@@ -161,16 +162,16 @@ std::optional<int> gather_unequal(ProgramCall& asked) {
   }
   const std::optional<std::size_t> element_bytes = signature_bytes(received.datatype);
   const std::size_t bytes = count * element_bytes.value_or(0);
-  if (is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
+  if (is_left_to_library(program_call, element_bytes, bytes)) return std::nullopt;
   const auto blocks = user_blocks(received, ranks);
   const auto own = static_cast<std::size_t>(received.counts[state->rank()]) * element_bytes.value_or(0);
-  CallTraits traits = traits_of_blocks(asked, bytes, own, element_bytes);
+  CallTraits traits = traits_of_blocks(program_call, bytes, own, element_bytes);
   traits.understood = traits.understood && blocks;
   traits.has_unequal_blocks = is_unequal;
   traits.has_dominant_node = is_unequal && has_dominant_node(state->topology(), received.counts);
-  return dispatch(asked, traits, handles_of(asked), state, [&] {
+  return dispatch(program_call, traits, handles_of(program_call), state, [&] {
     std::optional<UserBlock> sent;
-    if (!in_place) sent = user_block(asked.sent);
+    if (!in_place) sent = user_block(program_call.sent);
     return UnequalGathering(sent, *blocks, state->rank());
   });
 }

@@ -43,12 +43,12 @@ void note_background_reduction(MPI_Op op) {
   if (is_program_operation(op) && !is_short_operation(op)) guard_program_functions();
 }
 
-bool may_concern_device(const ProgramCall& asked) {
+bool may_concern_device(const ProgramCall& program_call) {
   const auto is_host = [](const BufferArgument& buffer) {
     if (!buffer.exists || buffer.in_place() || is_surely_host_memory(buffer.address)) return true;
     return buffer.address == nullptr && buffer.datatypes == nullptr && predefined_size(buffer.datatype) != 0;
   };
-  return !(is_host(asked.sent) && is_host(asked.received)) && may_need_staging();
+  return !(is_host(program_call.sent) && is_host(program_call.received)) && may_need_staging();
 }
 
 int await_device_stream(const void* input, const void* output, MPI_Comm comm) {

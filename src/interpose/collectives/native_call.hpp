@@ -46,30 +46,31 @@ void note_background_reduction(MPI_Op op);
 /// Whether buffers of a call may be in device memory, and the library does not take that. Takes a few
 /// nanoseconds for most host memory. The address alone decides: elements are in the memory in which it is
 /// (MPI 4.1, section 5.1.12), unless it is MPI_BOTTOM.
-bool may_concern_device(const ProgramCall& asked);
+bool may_concern_device(const ProgramCall& program_call);
 
 /// To be called before the library carries a call out. call_with(input, output) calls its function with these
 /// buffers (nullptr: the program's own). If the result is not empty, the call has been made, or must not be.
 template <typename CallWith>
-std::optional<int> prepare_library_call(const ProgramCall& asked, const CallWith& call_with) {
-  if (asked.form != Form::blocking && asked.op != MPI_Op{}) note_background_reduction(asked.op);
-  if (may_concern_device(asked) && has_one_group(asked.comm)) {
-    const auto staged =
-        stage_for_library(buffers_of(asked), asked.form, asked.request, asked.comm, call_with);
+std::optional<int> prepare_library_call(const ProgramCall& program_call, const CallWith& call_with) {
+  if (program_call.form != Form::blocking && program_call.op != MPI_Op{})
+    note_background_reduction(program_call.op);
+  if (may_concern_device(program_call) && has_one_group(program_call.comm)) {
+    const auto staged = stage_for_library(buffers_of(program_call), program_call.form, program_call.request,
+                                          program_call.comm, call_with);
     if (staged) return staged;
   }
   if (device_stream() == nullptr) return std::nullopt;
-  const BufferArgument& input = asked.sent.exists ? asked.sent : asked.received;
-  const int error = await_device_stream(input.address, asked.received.memory(), asked.comm);
+  const BufferArgument& input = program_call.sent.exists ? program_call.sent : program_call.received;
+  const int error = await_device_stream(input.address, program_call.received.memory(), program_call.comm);
   return error == MPI_SUCCESS ? std::nullopt : std::optional(error);
 }
 
 /// Lives while the library carries a call out. The thread may wait in that call.
 class NativeCall {
  public:
-  explicit NativeCall(const ProgramCall& asked) {
-    if (asked.form == Form::blocking) elsewhere_.emplace();
-    if (asked.library_call) observed_.emplace(*asked.library_call, asked.form);
+  explicit NativeCall(const ProgramCall& program_call) {
+    if (program_call.form == Form::blocking) elsewhere_.emplace();
+    if (program_call.library_call) observed_.emplace(*program_call.library_call, program_call.form);
   }
 
  private:

@@ -105,8 +105,8 @@ struct Blocks {
 };
 
 /// Returns nothing if a count is negative.
-std::optional<Blocks> blocks_of(const ProgramCall& asked, const Communicator& state) {
-  const BufferArgument& received = asked.received;
+std::optional<Blocks> blocks_of(const ProgramCall& program_call, const Communicator& state) {
+  const BufferArgument& received = program_call.received;
   Blocks blocks;
   for (int rank = 0; rank < state.ranks(); ++rank) {
     const std::int64_t count = received.counts.exist() ? received.counts[rank] : received.count;
@@ -130,96 +130,99 @@ std::vector<std::size_t> borders_of(const BufferArgument& received, int ranks) {
 
 }  // namespace
 
-FirstLook look_at_allreduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
-                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+FirstLook look_at_allreduce(const FormArguments& form_arguments, const void* sendbuf, void* recvbuf,
+                            std::int64_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const std::size_t predefined = predefined_size(datatype);
   if (predefined == 0 || is_for_library(sendbuf, recvbuf, count, true)) return {};
-  if (const auto key =
-          key_of(way.form, way.forced != nullptr, sendbuf, recvbuf, count, predefined, datatype, op)) {
+  if (const auto key = key_of(form_arguments.form, form_arguments.forced != nullptr, sendbuf, recvbuf, count,
+                              predefined, datatype, op)) {
     Repetition again = try_repeat(*key, input_of(sendbuf, recvbuf), recvbuf, comm);
     if (again.is_known)
       return {.is_left = !again.result, .result = again.result, .learning = std::move(again.learning)};
   }
-  return look_at_elements(way, Collective::allreduce, sendbuf, recvbuf,
+  return look_at_elements(form_arguments, Collective::allreduce, sendbuf, recvbuf,
                           static_cast<std::size_t>(count) * predefined, comm);
 }
 
-FirstLook look_at_reduce(const Way& way, const void* sendbuf, void* recvbuf, std::int64_t count,
-                         MPI_Datatype datatype, MPI_Op /*op*/, int /*root*/, MPI_Comm comm) {
+FirstLook look_at_reduce(const FormArguments& form_arguments, const void* sendbuf, void* recvbuf,
+                         std::int64_t count, MPI_Datatype datatype, MPI_Op /*op*/, int /*root*/,
+                         MPI_Comm comm) {
   const std::size_t predefined = predefined_size(datatype);
   if (predefined == 0 || count < 0) return {};
-  return look_at_elements(way, Collective::reduce, sendbuf, recvbuf,
+  return look_at_elements(form_arguments, Collective::reduce, sendbuf, recvbuf,
                           static_cast<std::size_t>(count) * predefined, comm);
 }
 
-std::optional<int> reduce_elements(ProgramCall& asked) {
-  const void* const sendbuf = asked.sent.address;
-  void* const recvbuf = asked.received.memory();
-  const std::int64_t count = asked.received.count;
-  const MPI_Datatype datatype = asked.received.datatype;
-  const Collective collective = asked.collective();
+std::optional<int> reduce_elements(ProgramCall& program_call) {
+  const void* const sendbuf = program_call.sent.address;
+  void* const recvbuf = program_call.received.memory();
+  const std::int64_t count = program_call.received.count;
+  const MPI_Datatype datatype = program_call.received.datatype;
+  const Collective collective = program_call.collective();
   const std::size_t predefined = predefined_size(datatype);
   if (count < 0) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
+  if (predefined != 0 && is_small(program_call, elements * predefined)) return std::nullopt;
   std::shared_ptr<Communicator> state;
   // After an error, the handle is no longer a communicator, and the program's handler has been called.
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
-  const bool has_root = asked.function == MpiFunction::reduce;
-  if (has_root && (asked.root < 0 || asked.root >= state->ranks())) return std::nullopt;
-  const bool writes = held_blocks(collective, state->rank(), asked.root).output != Held::none;
+  const bool has_root = program_call.function == MpiFunction::reduce;
+  if (has_root && (program_call.root < 0 || program_call.root >= state->ranks())) return std::nullopt;
+  const bool writes = held_blocks(collective, state->rank(), program_call.root).output != Held::none;
   // The receive buffer is significant only on ranks that write something.
-  if (writes ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
-             : count > 0 && ((has_root && asked.in_place()) || (sendbuf == nullptr && predefined != 0))) {
+  if (writes
+          ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
+          : count > 0 && ((has_root && program_call.in_place()) || (sendbuf == nullptr && predefined != 0))) {
     return std::nullopt;
   }
-  if (asked.function == MpiFunction::allreduce)
-    asked.key =
-        key_of(asked.form, asked.forced.has_value(), sendbuf, recvbuf, count, predefined, datatype, asked.op);
+  if (program_call.function == MpiFunction::allreduce)
+    program_call.key = key_of(program_call.form, program_call.forced.has_value(), sendbuf, recvbuf, count,
+                              predefined, datatype, program_call.op);
   const std::optional<Element> element =
-      state->native_only() ? std::nullopt : find_element(datatype, asked.op);
+      state->native_only() ? std::nullopt : find_element(datatype, program_call.op);
   const CallTraits traits =
-      traits_of(collective, elements, element, predefined, asked.in_place(), asked.root);
-  return dispatch(asked, traits, handles_of(element), state, [&] {
+      traits_of(collective, elements, element, predefined, program_call.in_place(), program_call.root);
+  return dispatch(program_call, traits, handles_of(element), state, [&] {
     Call call = Call::whole(input_of(sendbuf, recvbuf), !has_root || writes ? recvbuf : nullptr, elements,
                             with_known_kernel(element.value()));
-    call.in_place = asked.in_place() && (!has_root || writes);
+    call.in_place = program_call.in_place() && (!has_root || writes);
     if (!writes) call.output_holds = {};
-    call.root = asked.root;
+    call.root = program_call.root;
     return Reduction(collective, call);
   });
 }
 
-std::optional<int> reduce_blocks(ProgramCall& asked) {
-  const void* const sendbuf = asked.sent.address;
-  void* const recvbuf = asked.received.memory();
-  const MPI_Datatype datatype = asked.received.datatype;
+std::optional<int> reduce_blocks(ProgramCall& program_call) {
+  const void* const sendbuf = program_call.sent.address;
+  void* const recvbuf = program_call.received.memory();
+  const MPI_Datatype datatype = program_call.received.datatype;
   const std::size_t predefined = predefined_size(datatype);
-  const bool has_counts = asked.function == MpiFunction::reduce_scatter;
-  if (has_counts ? !asked.received.counts.exist() : asked.received.count < 0) return std::nullopt;
+  const bool has_counts = program_call.function == MpiFunction::reduce_scatter;
+  if (has_counts ? !program_call.received.counts.exist() : program_call.received.count < 0)
+    return std::nullopt;
   // No communicator that Stretto handles has more ranks than MPI_COMM_WORLD.
-  const auto at_most = static_cast<std::size_t>(asked.received.count * session.topology.ranks());
-  if (!has_counts && predefined != 0 && is_small(asked, at_most * predefined)) return std::nullopt;
+  const auto at_most = static_cast<std::size_t>(program_call.received.count * session.topology.ranks());
+  if (!has_counts && predefined != 0 && is_small(program_call, at_most * predefined)) return std::nullopt;
   std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->ranks() == 0) return std::nullopt;
-  const std::optional<Blocks> blocks = blocks_of(asked, *state);
+  const std::optional<Blocks> blocks = blocks_of(program_call, *state);
   if (!blocks) return std::nullopt;
   const std::size_t elements = blocks->elements;
-  if (predefined != 0 && is_small(asked, elements * predefined)) return std::nullopt;
-  const bool in_place = asked.in_place();
+  if (predefined != 0 && is_small(program_call, elements * predefined)) return std::nullopt;
+  const bool in_place = program_call.in_place();
   if (recvbuf == mpi.in_place || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
       (!in_place &&
        is_for_library(sendbuf, recvbuf, static_cast<std::int64_t>(blocks->mine.count), predefined != 0))) {
     return std::nullopt;
   }
   const std::optional<Element> element =
-      state->native_only() ? std::nullopt : find_element(datatype, asked.op);
+      state->native_only() ? std::nullopt : find_element(datatype, program_call.op);
   CallTraits traits = traits_of(Collective::reduce_scatter, elements, element, predefined, in_place);
   traits.has_dominant_node =
-      blocks->is_unequal && has_dominant_node(state->topology(), asked.received.counts);
-  return dispatch(asked, traits, handles_of(element), state, [&] {
+      blocks->is_unequal && has_dominant_node(state->topology(), program_call.received.counts);
+  return dispatch(program_call, traits, handles_of(element), state, [&] {
     return Reduction(Collective::reduce_scatter,
                      {.input = input_of(sendbuf, recvbuf),
                       .output = recvbuf,
@@ -228,7 +231,7 @@ std::optional<int> reduce_blocks(ProgramCall& asked) {
                       .input_holds = {0, elements},
                       .output_holds = blocks->mine,
                       .in_place = in_place},
-                     borders_of(asked.received, state->ranks()));
+                     borders_of(program_call.received, state->ranks()));
   });
 }
 

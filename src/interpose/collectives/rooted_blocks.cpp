@@ -112,18 +112,22 @@ Blocks blocks_of_root(const BufferArgument& buffer, bool has_counts, int ranks) 
 
 }  // namespace
 
-std::optional<int> move_blocks_of_root(ProgramCall& asked) {
-  const Collective collective = asked.collective();
+std::optional<int> move_blocks_of_root(ProgramCall& program_call) {
+  const Collective collective = program_call.collective();
   const bool gathers = is_gather(collective);
-  const BufferArgument& own = gathers ? asked.sent : asked.received;  // may be MPI_IN_PLACE on the root
-  const BufferArgument& at_root = gathers ? asked.received : asked.sent;
+  const BufferArgument& own =
+      gathers ? program_call.sent : program_call.received;  // may be MPI_IN_PLACE on the root
+  const BufferArgument& at_root = gathers ? program_call.received : program_call.sent;
   const bool is_private = has_private_lengths(collective);
-  if (is_private && !asked.forced && session.native_floor(collective, asked.form) != 0) return std::nullopt;
-  std::shared_ptr<Communicator> state;
-  if (const int error = find_communicator(asked.comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->native_only() || asked.root < 0 || asked.root >= state->ranks())
+  if (is_private && !program_call.forced && session.native_floor(collective, program_call.form) != 0)
     return std::nullopt;
-  Part part{.collective = collective, .root = asked.root, .rank = state->rank(), .ranks = state->ranks()};
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(program_call.comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->native_only() || program_call.root < 0 ||
+      program_call.root >= state->ranks())
+    return std::nullopt;
+  Part part{
+      .collective = collective, .root = program_call.root, .rank = state->rank(), .ranks = state->ranks()};
   const bool in_place = own.in_place();
   const auto own_block = static_cast<std::size_t>(part.rank);
   if (in_place && !part.is_root()) return std::nullopt;
@@ -140,21 +144,21 @@ std::optional<int> move_blocks_of_root(ProgramCall& asked) {
   const std::optional<std::size_t> element_bytes = signature_bytes(mine.datatype);
   const std::size_t block = mine.count * element_bytes.value_or(0);
   const std::size_t bytes = is_private ? 0 : block * static_cast<std::size_t>(part.ranks);
-  if (!is_private && is_left_to_library(asked, element_bytes, bytes)) return std::nullopt;
+  if (!is_private && is_left_to_library(program_call, element_bytes, bytes)) return std::nullopt;
   std::optional<std::size_t> root_bytes = part.all ? signature_bytes(at_root.datatype) : std::size_t{0};
   // The root's own block must have the same length in both of its buffers. If not, the MPI library reports
   // it.
   const bool matches = !part.all || !root_bytes || (*part.all)[own_block].count * *root_bytes == block;
   const CallTraits traits{.collective = collective,
                           .bytes = bytes,
-                          .root = asked.root,
+                          .root = program_call.root,
                           .understood = element_bytes && root_bytes && matches,
                           .element_bytes = element_bytes.value_or(0)};
   const ProgramHandles handles{
       .datatype = in_place ? MPI_Datatype{mpi.datatype_null} : own.datatype,
       .other_datatype = part.all ? at_root.datatype : MPI_Datatype{mpi.datatype_null},
       .op = mpi.op_null};
-  return dispatch(asked, traits, handles, state, [&] { return RootedBlocks(part); });
+  return dispatch(program_call, traits, handles, state, [&] { return RootedBlocks(part); });
 }
 
 }  // namespace stretto

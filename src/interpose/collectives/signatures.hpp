@@ -24,18 +24,19 @@ inline BufferArgument no_buffer() {
 }
 constexpr MPI_Op no_op{};
 
-inline ProgramCall record_of(MpiFunction function, const Way& way, MPI_Comm comm, const BufferArgument& sent,
-                             const BufferArgument& received, MPI_Op op, int root) {
-  ProgramCall asked{.function = function,
-                    .form = way.form,
-                    .sent = sent,
-                    .received = received,
-                    .op = op,
-                    .root = root,
-                    .comm = comm,
-                    .request = Place<MPI_Request>::of_program(way.request)};
-  if (way.forced != nullptr) asked.forced = *way.forced;
-  return asked;
+inline ProgramCall record_of(MpiFunction function, const FormArguments& form_arguments, MPI_Comm comm,
+                             const BufferArgument& sent, const BufferArgument& received, MPI_Op op,
+                             int root) {
+  ProgramCall program_call{.function = function,
+                           .form = form_arguments.form,
+                           .sent = sent,
+                           .received = received,
+                           .op = op,
+                           .root = root,
+                           .comm = comm,
+                           .request = Place<MPI_Request>::of_program(form_arguments.request)};
+  if (form_arguments.forced != nullptr) program_call.forced = *form_arguments.forced;
+  return program_call;
 }
 
 }  // namespace stretto

@@ -63,18 +63,18 @@ std::string why_unsupported(const Spec& spec, const CallTraits& traits, const To
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced) {
   if (is_of_library(state, traits)) return {};
-  Question asked = question_of(traits, state.topology(), form);
+  Question question = question_of(traits, state.topology(), form);
   const std::optional<Spec>& wanted = wanted_spec(traits, forced);
-  if (wanted) asked.wanted = &*wanted;
-  asked.table = state.table_shape();
+  if (wanted) question.wanted = &*wanted;
+  question.table = state.table_shape();
   Finding modelled;
   if (const Table::Shape* rows = state.modelled()) {
     if (const Table::Row* row = rows->find(traits.collective, form, traits.bytes)) {
       modelled.spec = row->spec;
-      asked.modelled = {&modelled, 1};
+      question.modelled = {&modelled, 1};
     }
   }
-  Claim claim = decide(asked);
+  Claim claim = decide(question);
   if (!claim.refusal.empty()) {
     complain_of(*wanted, claim);
     if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};

@@ -96,16 +96,16 @@ class DirectWaiting final : public Waiting {
 /// Carries a call out. `race` is nullptr if the call is too short to go past the caches.
 int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectExecution& execution,
         StreamingRace* race, const void* input, void* output) {
-  using Way = StreamingRace::Way;
-  const Way way = race == nullptr ? Way::cached : race->next();
+  using Copying = StreamingRace::Copying;
+  const Copying way = race == nullptr ? Copying::cached : race->next();
   const double began = race == nullptr ? 0 : seconds_now();
   DirectWaiting waiting(state, traits, spec);
-  const DirectExecution::Streams streams{.into_store = way != Way::cached,
-                                         .into_output = way == Way::everywhere};
+  const DirectExecution::Streams streams{.into_store = way != Copying::cached,
+                                         .into_output = way == Copying::everywhere};
   const int error = execution.run(input, output, streams, waiting);
   if (race != nullptr) {
     race->count(seconds_now() - began);
-    MemoryTransfer::streams_in_background.store(race->winner() != Way::cached, std::memory_order_relaxed);
+    MemoryTransfer::streams_in_background.store(race->winner() != Copying::cached, std::memory_order_relaxed);
   }
   if (error != MPI_SUCCESS) waiting.look_at_length(execution);
   if (polls_of_thread.count_call(traits.bytes)) drive_library(channel_pool().comm());

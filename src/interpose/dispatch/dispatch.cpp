@@ -3,16 +3,16 @@
 
 namespace stretto {
 
-bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCall& asked) {
+bool is_too_young(Communicator& state, const CallTraits& traits, const ProgramCall& program_call) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   // A program that makes a persistent call will start it often.
-  const bool is_wanted = asked.form == Form::persistent || asked.forced || reproducible ||
-                         session.observes_all_calls() || session.must_avoid_library(asked.form) ||
+  const bool is_wanted = program_call.form == Form::persistent || program_call.forced || reproducible ||
+                         session.observes_all_calls() || session.must_avoid_library(program_call.form) ||
                          session.forced_for(traits.collective, traits.bytes);
   if (is_wanted) {
     state.come_of_age();
   } else if (has_private_lengths(traits.collective) ||
-             traits.bytes >= session.native_floor(traits.collective, asked.form)) {
+             traits.bytes >= session.native_floor(traits.collective, program_call.form)) {
     // (A shorter call may not get here on all ranks: with different datatypes, some pass it straight on.)
     state.count_young_call(traits.bytes);
   }

@@ -128,7 +128,7 @@ void use_connections_as(const MeasuredNetwork& measured, Communicator& state, MP
   if (!session.settings.streams) Endpoint::use_streams(measured.streams);
   if (!may_connect(state)) return;
   const std::size_t from = measured.connections_from;
-  const BlockedScope elsewhere;
+  const BlockedScope blocked;
   const bool has_some = from > 0 && use_connections_from(from, comm);
   // If the network has changed, the MPI library may be faster now.
   state.use_connections(has_some ? from : CallResources::no_connections);
@@ -147,7 +147,7 @@ bool send_from_rank_0(std::string& text, MPI_Comm comm) {
 const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
   if (const Fabric* known = state.fabric()) return *known;
   const AwaitedCall awaited(state, traits, spec);
-  const BlockedScope elsewhere;
+  const BlockedScope blocked;
   std::string text = state.rank() == 0 ? text_for(state.topology()) : "";
   const bool arrived = send_from_rank_0(text, comm);
   const Fabric& known = state.set_fabric(fabric_of(arrived ? text : ""));

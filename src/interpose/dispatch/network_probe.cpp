@@ -217,7 +217,7 @@ double slowest(Communicator& state, const Buffers& buffers, std::size_t connecti
     seconds = measure(measurement);
     if (!measurement.is_right()) seconds = failed_call;
   }
-  const BlockedScope elsewhere;
+  const BlockedScope blocked;
   const int error = mpi.Allreduce(mpi.in_place, &seconds, 1, mpi.double_, mpi.max, comm);
   return error == MPI_SUCCESS ? seconds : failed_call;
 }
@@ -269,13 +269,13 @@ int find_streams(Communicator& state, const Buffers& buffers, MPI_Comm comm) {
 std::size_t find_connections(Communicator& state, const Buffers& short_buffers, const ProbeFigures& figures,
                              MPI_Comm comm, int& streams) {
   {
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     if (!connect_nodes(comm)) return 0;
   }
   const auto steps = streams_by_connections(figures, state.topology().max_ppn);
   const Buffers buffers(steps.back().call_bytes());
   {
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     int has_memory = buffers.has_memory() ? 1 : 0;
     const int error = mpi.Allreduce(mpi.in_place, &has_memory, 1, mpi.int_, mpi.min, comm);
     if (error != MPI_SUCCESS || has_memory == 0) return 0;
@@ -337,7 +337,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const CoreTime began = CoreTime::of_this_thread();
   LongStreams streams_of_rank;
   const auto agree_now = [&] {
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     return agree(figures, comm);
   };
   // If a rank has no memory, no rank may send it anything: an error of a message could end the job.

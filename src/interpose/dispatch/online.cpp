@@ -42,12 +42,12 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   if (!network || !may_be_kept(least)) return {};
   std::string text;
   if (state.rank() == 0) {
-    const Question asked = question_of(least, state.topology(), Form::blocking);
-    const std::vector<Finding> fastest = find_fastest(asked, network->machine);
+    const Question question = question_of(least, state.topology(), Form::blocking);
+    const std::vector<Finding> fastest = find_fastest(question, network->machine);
     // Whole numbers: programs set locales, which write fractions in different ways.
     const Limit& link = network->machine.node;
     const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
-    text = std::to_string(std::lround(least_seconds(asked.call, network->machine) / micro)) + ' ' +
+    text = std::to_string(std::lround(least_seconds(question.call, network->machine) / micro)) + ' ' +
            std::to_string(std::lround(saved / micro)) + '\n';
     for (const Finding& finding : fastest)
       text += std::to_string(std::lround(finding.seconds / nano)) + ' ' + to_string(finding.spec) + '\n';
@@ -88,17 +88,17 @@ struct NewKind {
 /// Returns the learner of a kind of calls, for its first call. It costs messages to get findings, so each is
 /// asked for only if no source before it has a spec.
 KindLearner make_learner(const NewKind& kind) {
-  Question asked = question_of(kind.traits, kind.state.topology(), Form::blocking);
-  asked.table = kind.state.table_shape();
+  Question question = question_of(kind.traits, kind.state.topology(), Form::blocking);
+  question.table = kind.state.table_shape();
   std::optional<Finding> decided;
-  if (decide(asked).source > Source::table) decided = kind.decided();
-  if (decided) asked.learnt = &*decided;
+  if (decide(question).source > Source::table) decided = kind.decided();
+  if (decided) question.learnt = &*decided;
   Expected expected;
-  if (decide(asked).source > Source::learnt)
+  if (decide(question).source > Source::learnt)
     expected = expected_of(kind.state, shortest_of(kind.traits), kind.choice.spec, kind.comm);
-  asked.modelled = expected.fastest;
-  const std::vector<Claim> claims = all_claims(asked);
-  const Claim standing = decide(asked);
+  question.modelled = expected.fastest;
+  const std::vector<Claim> claims = all_claims(question);
+  const Claim standing = decide(question);
   KindLearner made{.learner = make_learner(claims)};
   made.learner.know_rank(kind.state.rank());
   if (standing.source == Source::learnt || standing.source == Source::model) made.known = standing.spec;
@@ -181,10 +181,10 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
   const NewKind fresh{.state = *state, .traits = traits, .choice = choice, .comm = comm};
   if (session.settings.online == Online::freeze) {
     if (choice.source == Source::table) return nullptr;
-    Question asked = question_of(traits, state->topology(), Form::blocking);
+    Question question = question_of(traits, state->topology(), Form::blocking);
     const std::optional<Finding> decided = fresh.decided();
-    if (decided) asked.learnt = &*decided;
-    const Claim claim = decide(asked);
+    if (decided) question.learnt = &*decided;
+    const Claim claim = decide(question);
     choice = {.spec = *claim.spec, .source = claim.source};
     return nullptr;
   }
@@ -212,18 +212,18 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
 }
 
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
-                                           const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
-                                           Choice& choice) {
-  if (asked.form != Form::blocking || !traits.understood || traits.is_own || state->native_only())
+                                           const CallTraits& traits, const ProgramCall& program_call,
+                                           MPI_Comm comm, Choice& choice) {
+  if (program_call.form != Form::blocking || !traits.understood || traits.is_own || state->native_only())
     return nullptr;
-  if (asked.forced) return nullptr;
+  if (program_call.forced) return nullptr;
   agree_on_races(*state, traits, choice.spec, comm);
   if (has_private_lengths(traits.collective))
-    return race_by_lengths(state, traits, asked.private_bytes, comm, choice);
+    return race_by_lengths(state, traits, program_call.private_bytes, comm, choice);
   // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight on.
   const bool is_compared = session.learns[static_cast<std::size_t>(traits.collective)] &&
                            traits.bytes >= state->floors().comparison_of(traits.collective);
-  if (!is_compared) return race_short_call(state, traits, asked, comm, choice);
+  if (!is_compared) return race_short_call(state, traits, program_call, comm, choice);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   return ask_learner(state, traits, comm, choice);
 }

@@ -35,8 +35,8 @@ class LearningCall {
 /// and may replace the choice's spec by a learned one, or by one to try. Returns nullptr if nothing is
 /// learned from this call.
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
-                                           const CallTraits& traits, const ProgramCall& asked, MPI_Comm comm,
-                                           Choice& choice);
+                                           const CallTraits& traits, const ProgramCall& program_call,
+                                           MPI_Comm comm, Choice& choice);
 
 /// These functions are the parts of try_learning(), for calls of different sorts. A learner
 /// (learn/races/learner.hpp) compares calls one by one. Calls inside a node that are too short for that have
@@ -44,7 +44,7 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
 std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& state,
                                           const CallTraits& traits, MPI_Comm comm, Choice& choice);
 std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator>& state,
-                                              const CallTraits& traits, const ProgramCall& asked,
+                                              const CallTraits& traits, const ProgramCall& program_call,
                                               MPI_Comm comm, Choice& choice);
 std::shared_ptr<LearningCall> race_by_lengths(const std::shared_ptr<Communicator>& state,
                                               const CallTraits& traits, std::size_t private_bytes,

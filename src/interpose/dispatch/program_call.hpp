@@ -58,7 +58,7 @@ struct BufferArgument {
 };
 
 /// The way in which the program calls: the arguments that a function has beside those of the blocking one.
-struct Way {
+struct FormArguments {
   Form form = Form::blocking;
   /// The place where the program wants the request of a non-blocking or persistent call.
   void* request = nullptr;
@@ -114,9 +114,10 @@ inline bool is_small(Form form, bool is_forced, Collective collective, std::size
   return known != nullptr && is_left_to_choice(collective) &&
          bytes < known->floors->choice_of(collective, Form::blocking);
 }
-inline bool is_small(const ProgramCall& asked, std::size_t bytes) {
+inline bool is_small(const ProgramCall& program_call, std::size_t bytes) {
   note_live_bytes(bytes);
-  return is_small(asked.form, asked.forced.has_value(), asked.collective(), bytes, asked.comm);
+  return is_small(program_call.form, program_call.forced.has_value(), program_call.collective(), bytes,
+                  program_call.comm);
 }
 
 }  // namespace stretto

@@ -48,7 +48,7 @@ bool may_race(const Communicator& state, const CallTraits& traits, const Choice&
 }
 
 std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator>& state,
-                                              const CallTraits& traits, const ProgramCall& asked,
+                                              const CallTraits& traits, const ProgramCall& program_call,
                                               MPI_Comm comm, Choice& choice) {
   Spec& spec = choice.spec;
   if (spec.is_native()) return nullptr;
@@ -59,10 +59,10 @@ std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator
     choice.source = Source::learnt;
   }
   // The handle of a program's operation may be that of another one later.
-  const bool may_repeat = asked.key && !is_program_operation(asked.key->op) &&
+  const bool may_repeat = program_call.key && !is_program_operation(program_call.key->op) &&
                           session.program_forced(traits.collective) == nullptr;
-  if (may_repeat && state->repeated_calls().find(*asked.key) == nullptr) {
-    state->repeated_calls().add({.key = *asked.key,
+  if (may_repeat && state->repeated_calls().find(*program_call.key) == nullptr) {
+    state->repeated_calls().add({.key = *program_call.key,
                                  .traits = traits,
                                  .spec = spec,
                                  .race = race,

@@ -6,10 +6,10 @@
 
 namespace stretto {
 
-inline Way non_blocking(void* request) {
+inline FormArguments non_blocking(void* request) {
   return {.form = Form::non_blocking, .request = request};
 }
-inline Way persistent(void* request) {
+inline FormArguments persistent(void* request) {
   return {.form = Form::persistent, .request = request};
 }
 
@@ -18,7 +18,7 @@ inline Way persistent(void* request) {
 // One collective in its three forms.
 #define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                        \
   STRETTO_DEFINE(P##MPI_##Name##suffix, (STRETTO_LIST parameters),                                       \
-                 return function(next, Way{}, STRETTO_LIST arguments);)                                  \
+                 return function(next, FormArguments{}, STRETTO_LIST arguments);)                        \
   STRETTO_DEFINE(P##MPI_##Iname##suffix, (STRETTO_LIST parameters, void* request),                       \
                  return function(next, non_blocking(request), STRETTO_LIST arguments, request);)         \
   STRETTO_DEFINE(P##MPI_##Name##_init##suffix, (STRETTO_LIST parameters, RawHandle info, void* request), \

@@ -47,7 +47,7 @@ STRETTO_TAKE_OVER(Comm_free, (void* comm), (comm), {
 })
 
 STRETTO_TAKE_OVER(Comm_disconnect, (void* comm), (comm), {
-  const BlockedScope elsewhere;
+  const BlockedScope blocked;
   if (comm == nullptr) return next(comm);
   const FreeingCommunicator freeing(Place<MPI_Comm>::of_program(comm).load());
   return next(comm);

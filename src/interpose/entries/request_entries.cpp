@@ -26,7 +26,7 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), (request, status), {
     return complete(handle, *pending, its_status);
   }
   if (!has_outstanding() || must_library_wait_for(handle)) {
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     return next(request, status);
   }
   int result = MPI_SUCCESS;

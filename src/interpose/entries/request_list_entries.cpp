@@ -53,7 +53,7 @@ class WholeList {
     std::optional<AwaitedRequest> awaited;
     if (const Pending* pending = find_awaited()) awaited.emplace(*pending);
     wait_until([&] { return list_.ours_are_done(); });
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
     list_.write_back();
     is_done_.assign(is_done_.size(), true);

@@ -14,7 +14,7 @@ using Word = RawHandle;
 
 #define STRETTO_WAITS(function, parameters, arguments, last)    \
   STRETTO_TAKE_OVER_FUNCTION(function, parameters, arguments, { \
-    const BlockedScope elsewhere;                               \
+    const BlockedScope blocked;                                 \
     return next arguments;                                      \
   })
 
@@ -26,7 +26,7 @@ using Word = RawHandle;
 
 #define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last)                                \
   STRETTO_TAKE_OVER_FUNCTION(function, parameters, arguments, {                                        \
-    const BlockedScope elsewhere;                                                                      \
+    const BlockedScope blocked;                                                                        \
     const int result = next arguments;                                                                 \
     if (result == MPI_SUCCESS) {                                                                       \
       note_persistent_of_library(Place<MPI_Request>::of_program(reinterpret_cast<const void*>(last))); \

@@ -30,9 +30,10 @@ int answer(const Work& work) {
 
 /// Makes a call, make_call(way), by a spec that is given as text.
 template <typename MakeCall>
-int by_spec(MpiFunction function, const char* text, MPI_Comm comm, Way way, const MakeCall& make_call) {
+int by_spec(MpiFunction function, const char* text, MPI_Comm comm, FormArguments form_arguments,
+            const MakeCall& make_call) {
   return answer([&]() -> int {
-    if (text == nullptr || std::strcmp(text, "auto") == 0) return make_call(way);
+    if (text == nullptr || std::strcmp(text, "auto") == 0) return make_call(form_arguments);
     std::optional<Spec> spec;
     try {
       spec = parse_spec(collective_of(function), text);
@@ -41,8 +42,8 @@ int by_spec(MpiFunction function, const char* text, MPI_Comm comm, Way way, cons
       if (session.serves_program) mpi.Comm_call_errhandler(comm, mpi.err_arg);
       return mpi.err_arg;
     }
-    way.forced = &*spec;
-    return make_call(way);
+    form_arguments.forced = &*spec;
+    return make_call(form_arguments);
   });
 }
 
@@ -57,22 +58,27 @@ void write_text(const std::string& text, char* into, std::size_t length) {
 }  // namespace
 
 // One collective in its three forms.
-#define STRETTO_INTERFACE(Name, Iname, name, iname, parameters, arguments, record)                          \
-  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                           \
-    static const Name##Next<> next("MPI_" #Name);                                                           \
-    return by_spec(MpiFunction::name, spec, comm, {},                                                       \
-                   [&](const Way& way) { return name(next, way, STRETTO_LIST arguments); });                \
-  }                                                                                                         \
-  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, void* request) {           \
-    static const Name##Next<void*> next("MPI_" #Iname);                                                     \
-    return by_spec(MpiFunction::name, spec, comm, {.form = Form::non_blocking, .request = request},         \
-                   [&](const Way& way) { return name(next, way, STRETTO_LIST arguments, request); });       \
-  }                                                                                                         \
-  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, RawHandle info, const char* spec,      \
-                                            void* request) {                                                \
-    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init");            \
-    return by_spec(MpiFunction::name, spec, comm, {.form = Form::persistent, .request = request},           \
-                   [&](const Way& way) { return name(next, way, STRETTO_LIST arguments, info, request); }); \
+#define STRETTO_INTERFACE(Name, Iname, name, iname, parameters, arguments, record)                     \
+  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                      \
+    static const Name##Next<> next("MPI_" #Name);                                                      \
+    return by_spec(MpiFunction::name, spec, comm, {}, [&](const FormArguments& form_arguments) {       \
+      return name(next, form_arguments, STRETTO_LIST arguments);                                       \
+    });                                                                                                \
+  }                                                                                                    \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, void* request) {      \
+    static const Name##Next<void*> next("MPI_" #Iname);                                                \
+    return by_spec(MpiFunction::name, spec, comm, {.form = Form::non_blocking, .request = request},    \
+                   [&](const FormArguments& form_arguments) {                                          \
+                     return name(next, form_arguments, STRETTO_LIST arguments, request);               \
+                   });                                                                                 \
+  }                                                                                                    \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, RawHandle info, const char* spec, \
+                                            void* request) {                                           \
+    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init");       \
+    return by_spec(MpiFunction::name, spec, comm, {.form = Form::persistent, .request = request},      \
+                   [&](const FormArguments& form_arguments) {                                          \
+                     return name(next, form_arguments, STRETTO_LIST arguments, info, request);         \
+                   });                                                                                 \
   }
 STRETTO_COLLECTIVES(STRETTO_INTERFACE, int)
 

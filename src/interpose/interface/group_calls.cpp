@@ -77,7 +77,7 @@ stretto_work* cut(const stretto_group* group, std::size_t count, const Start& st
   });
 }
 
-Way non_blocking(void* request) {
+FormArguments non_blocking(void* request) {
   return {.form = Form::non_blocking, .request = request};
 }
 

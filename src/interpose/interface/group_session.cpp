@@ -109,7 +109,7 @@ void free_left_communicators() {
   }
   for (MPI_Comm comm : left) {
     const FreeingCommunicator freeing(comm);
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     mpi.Comm_free(&comm);
   }
 }
@@ -201,7 +201,7 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
 STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag, double seconds) {
   return without_exceptions(static_cast<stretto_group*>(nullptr), [&]() -> stretto_group* {
     free_left_communicators();
-    const BlockedScope elsewhere;
+    const BlockedScope blocked;
     MPI_Group world{};
     MPI_Group members{};
     auto* group = new stretto_group;

@@ -62,12 +62,13 @@ ClockReading compare_clocks(const std::vector<int>& clock_of) {
         of_rank_0 = nanoseconds_now();
         mpi.Send(&of_rank_0, 1, mpi.int64_t, rank, tag, comm);
       } else if (session.world_rank == rank) {
-        const std::int64_t asked = nanoseconds_now();
+        const std::int64_t program_call = nanoseconds_now();
         mpi.Send(&of_rank_0, 1, mpi.int64_t, 0, tag, comm);
         mpi.Recv(&of_rank_0, 1, mpi.int64_t, 0, tag, comm, mpi.status_ignore);
         const std::int64_t answered = nanoseconds_now();
-        const std::int64_t half = (answered - asked) / 2;
-        if (i == 0 || half < best.error) best = {asked + half, of_rank_0 - (asked + half), half};
+        const std::int64_t half = (answered - program_call) / 2;
+        if (i == 0 || half < best.error)
+          best = {program_call + half, of_rank_0 - (program_call + half), half};
       }
     }
     std::array<std::int64_t, 3> reading{best.at, best.ahead, best.error};

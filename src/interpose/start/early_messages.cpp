@@ -37,7 +37,7 @@ EarlyMessages::EarlyMessages()
     checked_before_ = *checks_arguments_;
     *checks_arguments_ = false;
   }
-  way_ = find_way();
+  way_ = find_method();
 }
 
 EarlyMessages::~EarlyMessages() {
@@ -48,15 +48,15 @@ EarlyMessages::~EarlyMessages() {
   if (checks_arguments_ != nullptr) *checks_arguments_ = checked_before_;
 }
 
-EarlyMessages::Way EarlyMessages::find_way() {
-  if (mpi.is(Interface::openmpi)) return refuses(negative_tag) ? Way::usual : Way::negative_tags;
+EarlyMessages::Method EarlyMessages::find_method() {
+  if (mpi.is(Interface::openmpi)) return refuses(negative_tag) ? Method::usual : Method::negative_tags;
   const bool has_partitioned =
       mpi.Psend_init != nullptr && mpi.Precv_init != nullptr && mpi.Pready != nullptr;
-  return has_partitioned ? Way::partitioned : Way::usual;
+  return has_partitioned ? Method::partitioned : Method::usual;
 }
 
 int EarlyMessages::tag() const {
-  return way_ == Way::negative_tags ? negative_tag : usual_tag;
+  return way_ == Method::negative_tags ? negative_tag : usual_tag;
 }
 
 void EarlyMessages::send(int to, const void* data, std::size_t bytes) {
@@ -68,7 +68,7 @@ void EarlyMessages::send(int to, const void* data, std::size_t bytes) {
 
 void EarlyMessages::begin_to_send(Message& message, int to) const {
   const auto bytes = static_cast<int>(message.data.size());
-  if (way_ == Way::partitioned) {
+  if (way_ == Method::partitioned) {
     mpi.Psend_init(message.data.data(), 1, bytes, mpi.byte, to, tag(), mpi.comm_world, mpi.info_null,
                    &message.request);
     mpi.Start(&message.request);
@@ -80,7 +80,7 @@ void EarlyMessages::begin_to_send(Message& message, int to) const {
 
 bool EarlyMessages::begin_to_receive(Message& message, int from) const {
   const auto bytes = static_cast<int>(message.data.size());
-  if (way_ == Way::partitioned) {
+  if (way_ == Method::partitioned) {
     mpi.Precv_init(message.data.data(), 1, bytes, mpi.byte, from, tag(), mpi.comm_world, mpi.info_null,
                    &message.request);
     mpi.Start(&message.request);
@@ -96,7 +96,7 @@ bool EarlyMessages::begin_to_receive(Message& message, int from) const {
 bool EarlyMessages::has_ended(Message& message) const {
   int done = 0;
   mpi.Test(&message.request, &done, mpi.status_ignore);
-  if (done != 0 && way_ == Way::partitioned) mpi.Request_free(&message.request);
+  if (done != 0 && way_ == Method::partitioned) mpi.Request_free(&message.request);
   return done != 0;
 }
 

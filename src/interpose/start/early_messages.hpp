@@ -30,7 +30,7 @@ class EarlyMessages {
   ~EarlyMessages();
 
   /// Whether a rank without Stretto cannot receive the messages.
-  [[nodiscard]] bool are_private() const { return way_ != Way::usual; }
+  [[nodiscard]] bool are_private() const { return way_ != Method::usual; }
 
   /// Starts to send a copy. Messages from one rank to another arrive in order.
   void send(int to, const void* data, std::size_t bytes);
@@ -41,13 +41,13 @@ class EarlyMessages {
   bool all_sent();
 
  private:
-  enum class Way { negative_tags, partitioned, usual };
+  enum class Method { negative_tags, partitioned, usual };
   struct Message {
     std::vector<std::byte> data;
     MPI_Request request{};
   };
 
-  static Way find_way();
+  static Method find_method();
   void begin_to_send(Message& message, int to) const;
   [[nodiscard]] bool begin_to_receive(Message& message, int from) const;
   bool has_ended(Message& message) const;
@@ -55,7 +55,7 @@ class EarlyMessages {
 
   bool* checks_arguments_ = nullptr;  // Open MPI's
   bool checked_before_ = false;
-  Way way_ = Way::usual;
+  Method way_ = Method::usual;
   std::list<Message>& sent_;
   std::map<int, Message>& awaited_;
 };

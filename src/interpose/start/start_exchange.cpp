@@ -85,8 +85,8 @@ int parent_of(int rank) {
 }
 
 /// A place in the tree.
-struct Place {
-  Place(int own_rank, int all_ranks) : rank(own_rank), ranks(all_ranks) {
+struct TreePosition {
+  TreePosition(int own_rank, int all_ranks) : rank(own_rank), ranks(all_ranks) {
     const int below = rank == 0 ? ranks : std::min(rank & -rank, ranks - rank);
     end = rank + below;
     for (int step = 1; step < below; step *= 2) children.push_back(rank + step);
@@ -182,7 +182,7 @@ class Exchange {
         if (!is_of_another_build(child)) cut_off_.push_back(child);
         continue;
       }
-      const auto below = static_cast<std::size_t>(Place(child, place_.ranks).end - child);
+      const auto below = static_cast<std::size_t>(TreePosition(child, place_.ranks).end - child);
       std::vector<std::byte> message(sizeof(Missing) + below * sizeof(RankFacts));
       take(child, message.data(), message.size());
       Missing missing;
@@ -222,7 +222,7 @@ class Exchange {
   void end_without_all(bool parent_lives) {
     const Verdict no;
     for (const int child : cut_off_) {
-      for (int rank = child + 1; rank < Place(child, place_.ranks).end; ++rank) {
+      for (int rank = child + 1; rank < TreePosition(child, place_.ranks).end; ++rank) {
         messages_.send(rank, &no, sizeof(no));
       }
     }
@@ -233,7 +233,7 @@ class Exchange {
     if (!parent_lives) {
       const int parent = parent_of(place_.rank);
       for (int above = parent; above != 0; above = parent_of(above)) others.push_back(parent_of(above));
-      for (const int sibling : Place(parent, place_.ranks).children) {
+      for (const int sibling : TreePosition(parent, place_.ranks).children) {
         if (sibling < place_.rank) others.push_back(sibling);
         if (sibling > place_.rank) messages_.send(sibling, &no, sizeof(no));
       }
@@ -269,7 +269,7 @@ class Exchange {
   }
 
   EarlyMessages messages_;
-  Place place_;
+  TreePosition place_;
   double limit_;
   double began_;
   Missing missing_;

@@ -217,13 +217,13 @@ std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topolo
   return fastest;
 }
 
-std::vector<Finding> find_fastest(const Question& asked, const Machine& machine) {
-  Question longest = asked;
-  longest.call.bytes = longest_of_kind(asked.call.bytes);
-  CallShape shortest = asked.call;
-  shortest.bytes = shortest_of_kind(asked.call.bytes);
+std::vector<Finding> find_fastest(const Question& question, const Machine& machine) {
+  Question longest = question;
+  longest.call.bytes = longest_of_kind(question.call.bytes);
+  CallShape shortest = question.call;
+  shortest.bytes = shortest_of_kind(question.call.bytes);
   const auto fits = [&](const Spec& spec) { return why_unsupported(spec, longest).empty(); };
-  std::vector<Finding> found = find_fastest(shortest, asked.topology, machine, most_considered, fits);
+  std::vector<Finding> found = find_fastest(shortest, question.topology, machine, most_considered, fits);
   for (Finding& finding : found) finding.bytes = shortest.bytes;
   return found;
 }
@@ -237,9 +237,9 @@ std::size_t modelled_length(std::size_t bytes) {
 
 std::optional<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
                                                     const Machine& machine) {
-  const Question asked{.call = shape, .topology = topology, .has_library = false};
+  const Question question{.call = shape, .topology = topology, .has_library = false};
   const auto fits = [&](const Spec& spec) {
-    return why_unsupported(spec, asked).empty() && !is_cut_small(spec, topology);
+    return why_unsupported(spec, question).empty() && !is_cut_small(spec, topology);
   };
   std::vector<Finding> fastest = find_fastest(shape, topology, machine, 1, fits);
   if (fastest.empty()) return std::nullopt;

@@ -25,7 +25,7 @@ std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topolo
 
 /// Returns the specs that a job with an MPI library considers for the kind of calls to which the question's
 /// belongs: they serve all calls of the kind, and their times are those of the shortest one.
-std::vector<Finding> find_fastest(const Question& asked, const Machine& machine);
+std::vector<Finding> find_fastest(const Question& question, const Machine& machine);
 
 /// Jobs without MPI use the model's best spec. They ask for these collectives, those that programs call most
 /// first, and for these lengths, each four times the one before.

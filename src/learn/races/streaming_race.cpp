@@ -23,7 +23,7 @@ void StreamingRace::end_trial(bool challenger_won) {
     rest_.begin_anew();
   }
   do {
-    challenger_ = static_cast<Way>((static_cast<std::size_t>(challenger_) + 1) % ways_);
+    challenger_ = static_cast<Copying>((static_cast<std::size_t>(challenger_) + 1) % ways_);
   } while (challenger_ == winner_);
   trial_ = Trial(policies::streaming);
   if (++trials_ < ways_ - 1) return;

@@ -18,7 +18,7 @@ namespace stretto {
 /// Ranks need not agree on a way, because a rank writes the same bytes either way.
 class StreamingRace {
  public:
-  enum class Way : std::uint8_t {
+  enum class Copying : std::uint8_t {
     cached,
     into_store,  // bytes that others read go past the caches
     everywhere,  // and so do those that the program gets
@@ -29,20 +29,20 @@ class StreamingRace {
   explicit StreamingRace(std::size_t taking_part) : ways_(taking_part) {}
 
   /// The way of the next call. After it, call count() with its seconds.
-  [[nodiscard]] Way next() const {
+  [[nodiscard]] Copying next() const {
     return quiet_ == 0 && trial_.next() == Trial::Side::challenger ? challenger_ : winner_;
   }
   void count(double seconds);
 
   /// The way in force.
-  [[nodiscard]] Way winner() const { return winner_; }
+  [[nodiscard]] Copying winner() const { return winner_; }
 
  private:
   void end_trial(bool challenger_won);
 
   std::size_t ways_;
-  Way winner_ = Way::cached;
-  Way challenger_ = Way::into_store;
+  Copying winner_ = Copying::cached;
+  Copying challenger_ = Copying::into_store;
   Trial trial_{policies::streaming};
   std::size_t trials_ = 0;   // since the last rest: each way that is not in force challenges it once
   double calls_lost_ = 0;    // in these

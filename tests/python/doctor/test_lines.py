@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from stretto.cli.main import app
 from stretto.doctor import lines
-from stretto.doctor.lines import Group, Installation, Place, lines_for
+from stretto.doctor.lines import Group, Installation, LinesFor, lines_for
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
@@ -28,7 +28,7 @@ def text_of(groups: list[Group]) -> str:
 
 def test_the_plugin_of_slurm_is_compiled_from_what_is_installed() -> None:
     """Slurm's headers may not be here: the test of Slurm compiles all of it."""
-    [line] = [line for line in text_of(lines_for(Place.SLURM)).splitlines() if line.startswith("cc ")]
+    [line] = [line for line in text_of(lines_for(LinesFor.SLURM)).splitlines() if line.startswith("cc ")]
     words = shlex.split(line)
     assert words[-1] == str(paths.slurm_plugin())
     assert "slurm_spank_task_init" in Path(words[-1]).read_text(encoding="utf-8")
@@ -37,8 +37,8 @@ def test_the_plugin_of_slurm_is_compiled_from_what_is_installed() -> None:
     assert named == [f"optional {plugin} lib=/opt/s/lib", f"optional {plugin} lib=/opt/s/lib default=on"]
 
 
-@pytest.mark.parametrize("place", list(Place))
-def test_the_lines_name_this_installation(place: Place) -> None:
+@pytest.mark.parametrize("place", list(LinesFor))
+def test_the_lines_name_this_installation(place: LinesFor) -> None:
     text = text_of(lines_for(place))
     assert str(paths.library().parent) in text
     assert f"{paths.find_command()} exec ./solver" in text
@@ -84,15 +84,15 @@ def test_a_folder_that_cannot_be_named_is_refused(
     (folder / "libstretto.so").touch()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
     with pytest.raises(StrettoError, match="is not allowed in LD_PRELOAD"):
-        lines_for(Place.SLURM)
+        lines_for(LinesFor.SLURM)
 
 
 def test_only_what_is_there_is_preloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
     with pytest.raises(StrettoError, match=r"libstretto\.so does not exist"):
-        lines_for(Place.SLURM)
+        lines_for(LinesFor.SLURM)
     (tmp_path / "libstretto.so").touch()
-    assert f" lib={tmp_path}\n" in text_of(lines_for(Place.SLURM))
+    assert f" lib={tmp_path}\n" in text_of(lines_for(LinesFor.SLURM))
 
 
 def test_lines_are_not_wrapped_and_stand_under_comments() -> None:
