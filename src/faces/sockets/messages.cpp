@@ -77,11 +77,8 @@ int finish(MPI_Request& request, MPI_Status* status) {
       fields.bytes = message.arrived;  // if more than the receive takes, the error says so
     }
   }
-  request->is_active = false;
-  if (!request->is_persistent) {
-    delete request;
-    request = nullptr;
-  }
+  delete request;
+  request = nullptr;
   return error;
 }
 
@@ -104,22 +101,11 @@ int Functions::Irecv(void* buffer, int count, MPI_Datatype type, int from, int t
   return begin_new(make(false, buffer, count, type, from, tag, comm), request);
 }
 
-int Functions::Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                         MPI_Request* request) {
-  *request = make(true, buffer, count, type, to, tag, comm).release();
-  (*request)->is_persistent = true;
-  return MPI_SUCCESS;
-}
-
-int Functions::Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                         MPI_Request* request) {
-  *request = make(false, buffer, count, type, from, tag, comm).release();
-  (*request)->is_persistent = true;
-  return MPI_SUCCESS;
-}
-
-int Functions::Start(MPI_Request* request) {
-  begin(**request);
+/// Makes a request that is never started: the core lends it to calls of the program.
+int Functions::Send_init(const void* /*buffer*/, int /*count*/, MPI_Datatype /*type*/, int /*to*/,
+                         int /*tag*/, MPI_Comm comm, MPI_Request* request) {
+  *request = new OpaqueRequest;
+  (*request)->comm = comm;
   return MPI_SUCCESS;
 }
 
@@ -145,37 +131,6 @@ int Functions::Test(MPI_Request* request, int* done, MPI_Status* status) {
   }
   *done = poll([&] { return has_ended(**request); }) ? 1 : 0;
   return *done != 0 ? finish(*request, status) : MPI_SUCCESS;
-}
-
-int Functions::Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
-  bool any_active = false;
-  *done = 0;
-  bool failed = false;
-  const auto collect = [&] {
-    for (int i = 0; i < count; ++i) {
-      if (is_idle(requests[i])) continue;
-      any_active = true;
-      if (!has_ended(*requests[i])) continue;
-      MPI_Status* const status =
-          statuses == nullptr ? nullptr : status_at(statuses, static_cast<std::size_t>(*done));
-      failed = finish(requests[i], status) != MPI_SUCCESS || failed;
-      indices[(*done)++] = i;
-    }
-    return *done > 0;
-  };
-  poll([&] { return collect() || !any_active; });
-  if (!any_active) *done = undefined;
-  return failed ? Error::in_status : MPI_SUCCESS;
-}
-
-int Functions::Testall(int count, MPI_Request* requests, int* done, MPI_Status* statuses) {
-  *done = poll([&] {
-    return std::all_of(requests, requests + count,
-                       [](MPI_Request request) { return is_idle(request) || has_ended(*request); });
-  })
-              ? 1
-              : 0;
-  return *done != 0 ? Waitall(count, requests, statuses) : MPI_SUCCESS;
 }
 
 int Functions::Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
@@ -208,17 +163,6 @@ int Functions::Recv(void* buffer, int count, MPI_Datatype type, int from, int ta
   return finish(request, status);
 }
 
-int Functions::Sendrecv(const void* sent, int sent_count, MPI_Datatype sent_type, int to, int sent_tag,
-                        void* received, int received_count, MPI_Datatype received_type, int from,
-                        int received_tag, MPI_Comm comm, MPI_Status* status) {
-  MPI_Request incoming = nullptr;
-  Irecv(received, received_count, received_type, from, received_tag, comm, &incoming);
-  const int error = Send(sent, sent_count, sent_type, to, sent_tag, comm);
-  wait_until([&] { return has_ended(*incoming); });
-  const int error_of_receive = finish(incoming, status);
-  return error != MPI_SUCCESS ? error : error_of_receive;
-}
-
 int Functions::Iprobe(int from, int tag, MPI_Comm comm, int* found, MPI_Status* status) {
   const int source = from == any_source ? any_rank : comm->in_job(from);
   auto envelope = job->endpoint->probe(source, comm->context, tag);
@@ -230,13 +174,6 @@ int Functions::Iprobe(int from, int tag, MPI_Comm comm, int* found, MPI_Status* 
   if (!envelope || status == nullptr) return MPI_SUCCESS;
   *fields_of(status) = {
       .source = comm->of_job(envelope->source), .tag = tag, .error = MPI_SUCCESS, .bytes = envelope->bytes};
-  return MPI_SUCCESS;
-}
-
-int Functions::Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
-  const std::size_t bytes = reinterpret_cast<const OwnNetworkStatus*>(status)->bytes;
-  const bool is_whole = type->bytes > 0 && bytes % type->bytes == 0;
-  *count = bytes == 0 ? 0 : is_whole ? static_cast<int>(bytes / type->bytes) : undefined;
   return MPI_SUCCESS;
 }
 

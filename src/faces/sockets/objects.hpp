@@ -61,7 +61,6 @@ struct OpaqueRequest {
   Message message;
   std::unique_ptr<faces::sockets::ShortCall> call;  // in place of a message
   const OpaqueComm* comm = nullptr;
-  bool is_persistent = false;
   bool is_active = false;
 };
 
