@@ -123,10 +123,10 @@ std::string force(const std::string& text, std::set<Collective>& forced) {
 }
 
 bool is_this_program(const std::string& path) {
-  struct stat its {};
+  struct stat of_path {};
   struct stat own {};
-  return stat(path.c_str(), &its) == 0 && stat("/proc/self/exe", &own) == 0 && its.st_dev == own.st_dev &&
-         its.st_ino == own.st_ino;
+  return stat(path.c_str(), &of_path) == 0 && stat("/proc/self/exe", &own) == 0 &&
+         of_path.st_dev == own.st_dev && of_path.st_ino == own.st_ino;
 }
 
 /// What the options ask for.

@@ -31,18 +31,18 @@ class CopyPorts {
   /// Begins to fetch the blocks that a rank reads in the segments up to this one, and in some more. If the
   /// call is staged as a whole, fetches all of them.
   void fetch_until(int rank, std::size_t segment, const Instant& now) {
-    Rank& its = at(rank);
+    Rank& ports = at(rank);
     const std::vector<StagedRank::Part>& parts = blocks_[rank].fetched;
     if (is_whole_) {
-      if (its.fetched_segments == 0)
-        its.arrivals.push_back(copied(its.to_host, now, bytes_of(parts), to_host));
-      its.fetched_segments = cut_.segments();
+      if (ports.fetched_segments == 0)
+        ports.arrivals.push_back(copied(ports.to_host, now, bytes_of(parts), to_host));
+      ports.fetched_segments = cut_.segments();
       return;
     }
     const std::size_t end = std::min(segment + 1 + segments_ahead, cut_.segments());
-    for (; its.fetched_segments < end; ++its.fetched_segments) {
+    for (; ports.fetched_segments < end; ++ports.fetched_segments) {
       for (const StagedRank::Part& part : parts) {
-        its.arrivals.push_back(copied(its.to_host, now, bytes_of(part, its.fetched_segments), to_host));
+        ports.arrivals.push_back(copied(ports.to_host, now, bytes_of(part, ports.fetched_segments), to_host));
       }
     }
   }
@@ -50,12 +50,12 @@ class CopyPorts {
   /// Returns when all blocks have arrived that this round of a segment, and the rounds before it, read;
   /// nullptr if they read nothing.
   [[nodiscard]] const Instant* arrival(int rank, std::size_t segment, std::uint32_t round) const {
-    const Rank& its = ranks_[static_cast<std::size_t>(rank)];
-    if (is_whole_) return &its.arrivals.front();
+    const Rank& ports = ranks_[static_cast<std::size_t>(rank)];
+    if (is_whole_) return &ports.arrivals.front();
     const std::vector<StagedRank::Part>& parts = blocks_[rank].fetched;
     const auto end = std::ranges::upper_bound(parts, round, {}, &StagedRank::Part::round);
     const auto in_segment = static_cast<std::size_t>(end - parts.begin());
-    return in_segment == 0 ? nullptr : &its.arrivals[segment * parts.size() + in_segment - 1];
+    return in_segment == 0 ? nullptr : &ports.arrivals[segment * parts.size() + in_segment - 1];
   }
 
   /// Begins to put back the blocks that are not written after this round of a segment.
@@ -69,9 +69,9 @@ class CopyPorts {
 
   /// Returns when a rank has its result on the device, if its last segment has ended by `now`.
   Instant end(int rank, const Instant& now) {
-    Rank& its = at(rank);
-    if (is_whole_) return copied(its.to_device, now, bytes_of(blocks_[rank].put_back), to_device);
-    return later(now, its.to_device);
+    Rank& ports = at(rank);
+    if (is_whole_) return copied(ports.to_device, now, bytes_of(blocks_[rank].put_back), to_device);
+    return later(now, ports.to_device);
   }
 
  private:

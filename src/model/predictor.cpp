@@ -146,9 +146,10 @@ Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) co
   };
   double most = 0;
   for (const int rank : {root, (root + 1) % topology.ranks()}) {
-    const StagedRank its(build(recipe_, topology, root, rank), recipe_.algorithm->collective, parts_of(call));
-    const double to_host = seconds(its.fetched, true);
-    const double to_device = seconds(its.put_back, false);
+    const StagedRank staged(build(recipe_, topology, root, rank), recipe_.algorithm->collective,
+                            parts_of(call));
+    const double to_host = seconds(staged.fetched, true);
+    const double to_device = seconds(staged.put_back, false);
     most =
         std::max(most, call.staging == Staging::whole ? to_host + to_device : std::max(to_host, to_device));
   }
@@ -243,11 +244,11 @@ Instant Predictor::walk_on(int nodes, double part, WalkedCall call, const Machin
     call.pipelining.segments = static_cast<int>(segments);
     call.pipelining.segment_bytes = 0;
   }
-  std::unique_ptr<Predictor>& its = on_fewer_[nodes];
-  if (!its) {
-    its = std::make_unique<Predictor>(recipe_, uniform(nodes, ppn), root_ % (nodes * ppn), most_steps_);
+  std::unique_ptr<Predictor>& smaller = on_fewer_[nodes];
+  if (!smaller) {
+    smaller = std::make_unique<Predictor>(recipe_, uniform(nodes, ppn), root_ % (nodes * ppn), most_steps_);
   }
-  return its->walk_segments(call, machine, options, parts_of(call)).end;
+  return smaller->walk_segments(call, machine, options, parts_of(call)).end;
 }
 
 }  // namespace stretto

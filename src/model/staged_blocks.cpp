@@ -9,13 +9,13 @@ namespace {
 std::vector<StagedRank::Part> in_runs(const std::vector<TouchedBlocks::Part>& parts) {
   std::vector<StagedRank::Part> result;
   for (const TouchedBlocks::Part& part : parts) {
-    StagedRank::Part& its = result.emplace_back();
-    its.round = static_cast<std::uint32_t>(part.round);
+    StagedRank::Part& added = result.emplace_back();
+    added.round = static_cast<std::uint32_t>(part.round);
     for (const int block : part.blocks) {
-      if (!its.runs.empty() && its.runs.back().first + its.runs.back().count == block) {
-        ++its.runs.back().count;
+      if (!added.runs.empty() && added.runs.back().first + added.runs.back().count == block) {
+        ++added.runs.back().count;
       } else {
-        its.runs.push_back({block, 1});
+        added.runs.push_back({block, 1});
       }
     }
   }

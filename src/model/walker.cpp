@@ -192,10 +192,10 @@ class Walker {
   }
 
   void begin_segment(int rank, std::size_t flight) {
-    Flight& its = flights_[static_cast<std::size_t>(rank) * in_flight_ + flight];
-    its.round = plan_.first_round(rank);
-    if (copies_) copies_->fetch_until(rank, its.segment, core(rank));
-    go_on(rank, its);
+    Flight& walk = flights_[static_cast<std::size_t>(rank) * in_flight_ + flight];
+    walk.round = plan_.first_round(rank);
+    if (copies_) copies_->fetch_until(rank, walk.segment, core(rank));
+    go_on(rank, walk);
   }
 
   /// Whether a flight may begin its next round. If not, it goes on when the blocks of that round have been
@@ -210,9 +210,10 @@ class Walker {
 
   void go_on_with_fetched(std::size_t flight) {
     const auto rank = static_cast<int>(flight / in_flight_);
-    Flight& its = flights_[flight];
-    core(rank) = later(core(rank), *copies_->arrival(rank, its.segment, its.round - plan_.first_round(rank)));
-    go_on(rank, its);
+    Flight& walk = flights_[flight];
+    core(rank) =
+        later(core(rank), *copies_->arrival(rank, walk.segment, walk.round - plan_.first_round(rank)));
+    go_on(rank, walk);
   }
 
   /// Moves a flight on until it must wait.

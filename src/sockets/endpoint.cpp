@@ -183,10 +183,10 @@ const char* Endpoint::why_never(const Message& message) {
     }
   }
   if (message.peer == rank_) return nullptr;
-  const Peer& its = peer(message.peer);
-  const bool may_come =
-      !message.sends && its.in != nullptr && its.in->is_any_open() && !its.has_left && !its.has_failed;
-  return may_come ? nullptr : its.gone;
+  const Peer& remote = peer(message.peer);
+  const bool may_come = !message.sends && remote.in != nullptr && remote.in->is_any_open() &&
+                        !remote.has_left && !remote.has_failed;
+  return may_come ? nullptr : remote.gone;
 }
 
 void Endpoint::deliver(Inbox::Early early, Message& receive) {
@@ -290,24 +290,24 @@ void Endpoint::take_farewell(int rank, const char* reason, bool is_news) {
 /// ended.
 void Endpoint::note_gone(int rank, const char* reason) {
   if (failure() != nullptr) return;
-  Peer& its = peer(rank);
-  if (its.gone == nullptr) {
-    its.gone = reason;
+  Peer& remote = peer(rank);
+  if (remote.gone == nullptr) {
+    remote.gone = reason;
     --others_;
     ++news_;
-    if (!its.has_left) its.is_news = true;
-    if (its.is_news) tell({.rank = rank, .reason = reason});
+    if (!remote.has_left) remote.is_news = true;
+    if (remote.is_news) tell({.rank = rank, .reason = reason});
   }
-  if (its.out) its.out->fail(every_message, its.has_left ? nullptr : its.gone);
-  const bool more_may_come = its.in != nullptr && its.in->is_any_open() && !its.has_failed;
-  if (!more_may_come && its.in != nullptr) its.in->fail(every_message, its.gone);
+  if (remote.out) remote.out->fail(every_message, remote.has_left ? nullptr : remote.gone);
+  const bool more_may_come = remote.in != nullptr && remote.in->is_any_open() && !remote.has_failed;
+  if (!more_may_come && remote.in != nullptr) remote.in->fail(every_message, remote.gone);
   // Its farewell comes behind all that it has sent, except parts of long messages.
-  if (!more_may_come || its.has_left) {
-    inbox_.fail([&](const Message& one) { return one.peer == rank; }, its.gone);
+  if (!more_may_come || remote.has_left) {
+    inbox_.fail([&](const Message& one) { return one.peer == rank; }, remote.gone);
     look_at_receives_from_any();
   }
   // Ranks that leave at the end of a job are no reason to make connections.
-  if (its.is_news) keep_in_touch();
+  if (remote.is_news) keep_in_touch();
 }
 
 void Endpoint::take_news(const News& news, int from) {
@@ -379,8 +379,9 @@ void Endpoint::tell_all(Outgoing& to) {
 
 void Endpoint::keep_in_touch() {
   inbox_.for_each_awaited([&](int rank) {
-    const Peer& its = peer(rank);
-    if (rank != rank_ && its.gone == nullptr && its.in == nullptr && its.out == nullptr) outgoing(rank);
+    const Peer& remote = peer(rank);
+    if (rank != rank_ && remote.gone == nullptr && remote.in == nullptr && remote.out == nullptr)
+      outgoing(rank);
   });
   if (others_ == 0 || others_ == ranks_ - 1) return;
   int near = rank_;

@@ -89,7 +89,7 @@ void add_functions() {
     return mpi.Allreduce(mpi.in_place, &none, 1, mpi.int_, mpi.max, comm);
   };
   mpi.Gather = [](const void* input, int count, MPI_Datatype type, void* output, int received,
-                  MPI_Datatype its, int root, MPI_Comm comm) -> int {
+                  MPI_Datatype received_type, int root, MPI_Comm comm) -> int {
     int rank = 0;
     int ranks = 0;
     int bytes = 0;
@@ -98,7 +98,7 @@ void add_functions() {
     mpi.Type_size(type, &bytes);
     std::vector<char> all(static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes) *
                           static_cast<std::size_t>(ranks));
-    const int error = mpi.Allgather(input, count, type, all.data(), received, its, comm);
+    const int error = mpi.Allgather(input, count, type, all.data(), received, received_type, comm);
     if (error == 0 && rank == root) std::memcpy(output, all.data(), all.size());
     return error;
   };

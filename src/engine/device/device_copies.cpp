@@ -81,11 +81,11 @@ void DeviceCopies::start_at_once(const Rows& rows) {
   const End device{.memory_type = End::device, .device_address = rows.device, .pitch = rows.pitch};
   const End host{.memory_type = End::host, .host_address = rows.host, .pitch = rows.pitch};
   const bool to_host = direction_ == CopyDirection::to_host;
-  const DeviceDriver::Rows its{.from = to_host ? device : host,
-                               .to = to_host ? host : device,
-                               .width = rows.bytes,
-                               .height = rows.count};
-  check(driver_->copy_2d_async(&its, stream_));
+  const DeviceDriver::Rows for_driver{.from = to_host ? device : host,
+                                      .to = to_host ? host : device,
+                                      .width = rows.bytes,
+                                      .height = rows.count};
+  check(driver_->copy_2d_async(&for_driver, stream_));
   has_copies_ = true;
 }
 

@@ -142,12 +142,12 @@ DeviceDriver::Context DeviceDriver::context_of(const void* pointer) const {
   const auto ordinal = static_cast<std::size_t>(facts.ordinal);
   if (ordinal >= primary.size()) return nullptr;
   const std::lock_guard guard(lock);
-  Context& its = primary.at(ordinal);
+  Context& retained = primary.at(ordinal);
   int handle = 0;
-  if (its == nullptr &&
-      (device(&handle, facts.ordinal) != success || retain_context(&its, handle) != success))
-    its = nullptr;
-  return its;
+  if (retained == nullptr &&
+      (device(&handle, facts.ordinal) != success || retain_context(&retained, handle) != success))
+    retained = nullptr;
+  return retained;
 }
 
 }  // namespace stretto

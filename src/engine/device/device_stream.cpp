@@ -48,15 +48,15 @@ int wait_for_device_stream(std::initializer_list<const void*> buffers) {
 int StreamEvent::record(const DeviceDriver& driver, DeviceDriver::Context context,
                         DeviceDriver::Stream stream) {
   event_ = nullptr;
-  DeviceDriver::Context its = context;
+  DeviceDriver::Context of_stream = context;
   if (stream == DeviceDriver::default_stream()) stream = nullptr;
   if (stream != nullptr && driver.context_of_stream != nullptr) {
-    if (const int error = driver.context_of_stream(stream, &its); error != DeviceDriver::success)
+    if (const int error = driver.context_of_stream(stream, &of_stream); error != DeviceDriver::success)
       return error;
   }
-  const ContextGuard guard(driver, its);
+  const ContextGuard guard(driver, of_stream);
   int error = DeviceDriver::success;
-  context_ = DeviceContext::find(driver, its, error);
+  context_ = DeviceContext::find(driver, of_stream, error);
   if (context_ == nullptr) return error;
   event_ = context_->take_event(driver, error);
   if (event_ == nullptr) return error;

@@ -58,16 +58,16 @@ void unmap(const PinnedBuffer::Memory& memory) {
 PinnedBuffer::PinnedBuffer(std::size_t bytes, const DeviceDriver& driver, DeviceDriver::Context context) {
   if (bytes == 0) return;
   const std::size_t size = rounded(bytes);
-  Pool& its = pool();
+  Pool& buffers = pool();
   {
-    const std::lock_guard guard(its.lock);
+    const std::lock_guard guard(buffers.lock);
     const auto found = std::ranges::find_if(
-        its.idle, [&](const Memory& one) { return one.bytes >= size && one.bytes / 2 <= size; });
-    if (found != its.idle.end()) {
+        buffers.idle, [&](const Memory& one) { return one.bytes >= size && one.bytes / 2 <= size; });
+    if (found != buffers.idle.end()) {
       memory_ = *found;
-      *found = its.idle.back();
-      its.idle.pop_back();
-      its.idle_bytes -= memory_.bytes;
+      *found = buffers.idle.back();
+      buffers.idle.pop_back();
+      buffers.idle_bytes -= memory_.bytes;
       return;
     }
   }
@@ -79,12 +79,12 @@ PinnedBuffer::PinnedBuffer(std::size_t bytes, const DeviceDriver& driver, Device
 
 PinnedBuffer::~PinnedBuffer() {
   if (memory_.data == nullptr) return;
-  Pool& its = pool();
+  Pool& buffers = pool();
   try {
-    const std::lock_guard guard(its.lock);
-    if (its.idle_bytes + memory_.bytes <= most_idle_bytes) {
-      its.idle.push_back(memory_);
-      its.idle_bytes += memory_.bytes;
+    const std::lock_guard guard(buffers.lock);
+    if (buffers.idle_bytes + memory_.bytes <= most_idle_bytes) {
+      buffers.idle.push_back(memory_);
+      buffers.idle_bytes += memory_.bytes;
       return;
     }
   } catch (const std::bad_alloc&) {

@@ -67,23 +67,25 @@ int bcast_at_once(void* data, RawCount count, MPI_Datatype type, int /*root*/, M
   return finish_at_once(data, data, bytes_in(count, type), comm, request);
 }
 int equal_blocks_at_once(const void* input, RawCount count, MPI_Datatype type, void* output,
-                         RawCount /*received*/, MPI_Datatype /*its*/, MPI_Comm comm, void* request) {
+                         RawCount /*received*/, MPI_Datatype /*received_type*/, MPI_Comm comm,
+                         void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
 int rooted_blocks_at_once(const void* input, RawCount count, MPI_Datatype type, void* output,
-                          RawCount /*received*/, MPI_Datatype /*its*/, int /*root*/, MPI_Comm comm,
+                          RawCount /*received*/, MPI_Datatype /*received_type*/, int /*root*/, MPI_Comm comm,
                           void* request) {
   return finish_at_once(input, output, bytes_in(count, type), comm, request);
 }
 int allgatherv_at_once(const void* input, RawCount /*count*/, MPI_Datatype /*type*/, void* output,
-                       const RawCount* counts, const RawCount* /*places*/, MPI_Datatype its, MPI_Comm comm,
-                       void* request) {
-  return finish_at_once(input, output, bytes_in(counts, its, comm), comm, request);
+                       const RawCount* counts, const RawCount* /*displacements*/, MPI_Datatype received_type,
+                       MPI_Comm comm, void* request) {
+  return finish_at_once(input, output, bytes_in(counts, received_type, comm), comm, request);
 }
-int alltoallv_at_once(const void* input, const RawCount* /*counts*/, const RawCount* /*places*/,
+int alltoallv_at_once(const void* input, const RawCount* /*counts*/, const RawCount* /*displacements*/,
                       MPI_Datatype /*type*/, void* output, const RawCount* received,
-                      const RawCount* /*its_places*/, MPI_Datatype its, MPI_Comm comm, void* request) {
-  return finish_at_once(input, output, bytes_in(received, its, comm), comm, request);
+                      const RawCount* /*received_displacements*/, MPI_Datatype received_type, MPI_Comm comm,
+                      void* request) {
+  return finish_at_once(input, output, bytes_in(received, received_type, comm), comm, request);
 }
 int barrier_at_once(MPI_Comm comm, void* request) {
   return finish_at_once(nullptr, nullptr, 0, comm, request);
@@ -120,7 +122,7 @@ int Functions::Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Co
 }
 
 int Functions::Allgather(const void* input, int count, MPI_Datatype type, void* output, int /*received*/,
-                         MPI_Datatype /*its*/, MPI_Comm comm) {
+                         MPI_Datatype /*received_type*/, MPI_Comm comm) {
   const std::size_t bytes = bytes_in(count, type);
   const void* const part =
       input == mpi.in_place ? static_cast<std::byte*>(output) + static_cast<std::size_t>(comm->rank) * bytes

@@ -125,8 +125,8 @@ int Functions::Comm_free(MPI_Comm* comm) {
   while (!(*comm)->attributes.empty()) {
     const auto [keyval, value] = *(*comm)->attributes.begin();
     (*comm)->attributes.erase(keyval);
-    const Keyval& its = job->keyvals.at(static_cast<std::size_t>(keyval));
-    if (its.remove != nullptr) its.remove(to_raw(*comm), keyval, value, its.extra);
+    const Keyval& kept = job->keyvals.at(static_cast<std::size_t>(keyval));
+    if (kept.remove != nullptr) kept.remove(to_raw(*comm), keyval, value, kept.extra);
   }
   if (*comm != &job->world && *comm != &job->self) delete *comm;
   *comm = nullptr;

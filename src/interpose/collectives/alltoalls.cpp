@@ -95,15 +95,15 @@ Blocks blocks_of(const BufferArgument& buffer, int ranks) {
   auto* const begin = static_cast<std::byte*>(buffer.memory());
   for (int rank = 0; rank < ranks; ++rank) {
     if (buffer.counts[rank] < 0) return std::nullopt;
-    blocks.push_back(
-        {begin + buffer.places[rank], static_cast<std::size_t>(buffer.counts[rank]), buffer.datatypes[rank]});
+    blocks.push_back({begin + buffer.displacements[rank], static_cast<std::size_t>(buffer.counts[rank]),
+                      buffer.datatypes[rank]});
   }
   return blocks;
 }
 
 /// Whether a buffer has all arguments that a call needs.
 bool is_whole(const BufferArgument& buffer, bool has_types) {
-  return buffer.counts.exist() && buffer.places.exist() && (!has_types || buffer.datatypes != nullptr);
+  return buffer.counts.exist() && buffer.displacements.exist() && (!has_types || buffer.datatypes != nullptr);
 }
 
 /// Returns the types of blocks that have elements.

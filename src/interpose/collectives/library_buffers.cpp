@@ -54,7 +54,8 @@ class Span {
     if (!blocks.counts.exist()) return add(0, blocks.count * ranks, layout);
     std::int64_t behind = 0;
     for (int i = 0; i < ranks; ++i) {
-      add((blocks.places.exist() ? blocks.places[i] : behind) * layout.extent, blocks.counts[i], layout);
+      add((blocks.displacements.exist() ? blocks.displacements[i] : behind) * layout.extent, blocks.counts[i],
+          layout);
       behind += blocks.counts[i];
     }
     return *this;
@@ -71,12 +72,12 @@ class Span {
  private:
   /// Adds blocks that each have a type of their own.
   Span& add_typed(const BufferArgument& blocks, int ranks) {
-    if (!blocks.counts.exist() || !blocks.places.exist()) return *this;
+    if (!blocks.counts.exist() || !blocks.displacements.exist()) return *this;
     Layout layout(mpi.datatype_null);
     for (int i = 0; i < ranks; ++i) {
       if (blocks.counts[i] <= 0) continue;
       if (blocks.datatypes[i] != layout.datatype) layout = Layout(blocks.datatypes[i]);
-      add(blocks.places[i], blocks.counts[i], layout);
+      add(blocks.displacements[i], blocks.counts[i], layout);
     }
     return *this;
   }

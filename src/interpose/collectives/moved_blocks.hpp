@@ -39,8 +39,8 @@ inline std::optional<std::vector<UserBlock>> user_blocks(const BufferArgument& b
   auto* const begin = static_cast<std::byte*>(buffer.memory());
   for (int rank = 0; rank < ranks; ++rank) {
     if (buffer.counts[rank] < 0) return std::nullopt;
-    blocks.push_back({begin + buffer.places[rank] * extent, static_cast<std::size_t>(buffer.counts[rank]),
-                      buffer.datatype});
+    blocks.push_back({begin + buffer.displacements[rank] * extent,
+                      static_cast<std::size_t>(buffer.counts[rank]), buffer.datatype});
   }
   return blocks;
 }

@@ -145,8 +145,8 @@ std::optional<int> gather_from_all(ProgramCall& program_call) {
 std::optional<int> gather_unequal(ProgramCall& program_call) {
   const bool in_place = program_call.in_place();
   const BufferArgument& received = program_call.received;
-  if (!received.counts.exist() || !received.places.exist() || (!in_place && program_call.sent.count < 0) ||
-      received.in_place()) {
+  if (!received.counts.exist() || !received.displacements.exist() ||
+      (!in_place && program_call.sent.count < 0) || received.in_place()) {
     return std::nullopt;
   }
   std::shared_ptr<Communicator> state;

@@ -96,7 +96,7 @@ class RootedBlocks final : public CallBuffers {
 /// Returns the blocks in the root's buffer.
 Blocks blocks_of_root(const BufferArgument& buffer, bool has_counts, int ranks) {
   if (has_counts) {
-    if (!buffer.counts.exist() || !buffer.places.exist()) return std::nullopt;
+    if (!buffer.counts.exist() || !buffer.displacements.exist()) return std::nullopt;
     return user_blocks(buffer, ranks);
   }
   if (buffer.count < 0) return std::nullopt;
@@ -105,7 +105,7 @@ Blocks blocks_of_root(const BufferArgument& buffer, bool has_counts, int ranks) 
   for (std::size_t i = 0; i < begins.size(); ++i) begins[i] = static_cast<RawCount>(i) * buffer.count;
   return user_blocks({.address = buffer.address,
                       .counts = equal.data(),
-                      .places = begins.data(),
+                      .displacements = begins.data(),
                       .datatype = buffer.datatype},
                      ranks);
 }

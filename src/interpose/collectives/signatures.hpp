@@ -12,12 +12,13 @@ namespace stretto {
 inline BufferArgument one_block(const void* address, std::int64_t count, MPI_Datatype datatype) {
   return {.address = address, .count = count, .datatype = datatype};
 }
-inline BufferArgument all_blocks(const void* address, Numbers counts, Numbers places, MPI_Datatype datatype) {
-  return {.address = address, .counts = counts, .places = places, .datatype = datatype};
+inline BufferArgument all_blocks(const void* address, Numbers counts, Numbers displacements,
+                                 MPI_Datatype datatype) {
+  return {.address = address, .counts = counts, .displacements = displacements, .datatype = datatype};
 }
-inline BufferArgument all_blocks(const void* address, Numbers counts, Numbers places,
+inline BufferArgument all_blocks(const void* address, Numbers counts, Numbers displacements,
                                  RawDatatypes datatypes) {
-  return {.address = address, .counts = counts, .places = places, .datatypes = datatypes};
+  return {.address = address, .counts = counts, .displacements = displacements, .datatypes = datatypes};
 }
 inline BufferArgument no_buffer() {
   return {.exists = false};

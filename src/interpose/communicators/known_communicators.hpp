@@ -27,10 +27,10 @@ struct KnownCommunicator {
 };
 
 inline KnownCommunicator& place_of_known(MPI_Comm comm) {
-  constexpr std::size_t places = 4;
-  static thread_local std::array<KnownCommunicator, places> known;
+  constexpr std::size_t entries = 4;
+  static thread_local std::array<KnownCommunicator, entries> known;
   const auto handle = (std::uintptr_t)comm;  // NOLINT: a pointer in Open MPI, an int in MPICH
-  return known[(handle ^ (handle >> 6) ^ (handle >> 12)) % places];
+  return known[(handle ^ (handle >> 6) ^ (handle >> 12)) % entries];
 }
 
 inline void keep_known(MPI_Comm comm, const Floors& floors, Communicator& state) {

@@ -107,10 +107,10 @@ bool may_be_tuned(const Communicator& state, const CallTraits& traits, Form form
       traits.has_unequal_blocks || !traits.commutative) {
     return false;
   }
-  const Topology& its = state.topology();
+  const Topology& here = state.topology();
   const Topology& world = session.topology;
-  return its.ranks() > 1 && its.nodes == world.nodes && its.min_ppn == world.min_ppn &&
-         its.max_ppn == world.max_ppn;
+  return here.ranks() > 1 && here.nodes == world.nodes && here.min_ppn == world.min_ppn &&
+         here.max_ppn == world.max_ppn;
 }
 
 std::string to_string(const Choice& choice) {

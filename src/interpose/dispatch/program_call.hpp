@@ -46,7 +46,7 @@ struct BufferArgument {
   const void* address = nullptr;
   std::int64_t count = 0;  // of a block, unless there are `counts`
   Numbers counts = {};     // of each rank's block
-  Numbers places =
+  Numbers displacements =
       {};  // of each rank's block: in extents of the type, or in bytes with `datatypes`; or adjacent
   MPI_Datatype datatype = {};
   RawDatatypes datatypes = {};  // of each rank's block

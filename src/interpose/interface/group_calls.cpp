@@ -104,7 +104,7 @@ STRETTO_COLLECTIVES(STRETTO_ONWARD, RawCount)
 /// Counts and displacements of adjacent parts, one for each rank.
 struct Parts {
   const RawCount* counts;
-  const RawCount* places;
+  const RawCount* displacements;
 };
 /// Keeps them in the work, since the call reads them until its end.
 Parts keep_parts(const stretto_group* group, const std::size_t* counts, stretto_work& work) {
@@ -222,7 +222,8 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgatherv(stretto_group* group, con
   return begin(group, [&](stretto_work& work, void* request) {
     const Parts parts = keep_parts(group, bytes, work);
     return allgatherv(allgatherv_onward(group, work), non_blocking(request), in, parts.counts[group->rank],
-                      bytes_type(), out, parts.counts, parts.places, bytes_type(), group->comm, request);
+                      bytes_type(), out, parts.counts, parts.displacements, bytes_type(), group->comm,
+                      request);
   });
 }
 
@@ -259,8 +260,9 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, cons
   return begin(group, [&](stretto_work& work, void* request) {
     const Parts sent = keep_parts(group, in_bytes, work);
     const Parts received = keep_parts(group, out_bytes, work);
-    return alltoallv(alltoallv_onward(group, work), non_blocking(request), in, sent.counts, sent.places,
-                     bytes_type(), out, received.counts, received.places, bytes_type(), group->comm, request);
+    return alltoallv(alltoallv_onward(group, work), non_blocking(request), in, sent.counts,
+                     sent.displacements, bytes_type(), out, received.counts, received.displacements,
+                     bytes_type(), group->comm, request);
   });
 }
 
@@ -275,9 +277,10 @@ STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const voi
   return begin(group, [&](stretto_work& /*work*/, void* request) {
     const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes, .data = {}}, .output = {}};
     const MessageCount message(bytes);
-    return start_message(group, buffers, const_cast<void*>(in), request, [&](void* buffer, MPI_Request* its) {
-      return mpi.Isend(buffer, message.count(), message.datatype(), to, tag, group->comm, its);
-    });
+    return start_message(
+        group, buffers, const_cast<void*>(in), request, [&](void* buffer, MPI_Request* word) {
+          return mpi.Isend(buffer, message.count(), message.datatype(), to, tag, group->comm, word);
+        });
   });
 }
 
@@ -287,9 +290,9 @@ STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out
     const LibraryBuffers buffers{
         .input = {}, .output = {.buffer = out, .bytes = bytes, .data = {}}, .is_message = true};
     const MessageCount message(bytes);
-    return start_message(group, buffers, out, request, [&](void* buffer, MPI_Request* its) {
+    return start_message(group, buffers, out, request, [&](void* buffer, MPI_Request* word) {
       return mpi.Irecv(buffer, message.count(), message.datatype(),
-                       from == STRETTO_ANY_SOURCE ? mpi.any_source : from, tag, group->comm, its);
+                       from == STRETTO_ANY_SOURCE ? mpi.any_source : from, tag, group->comm, word);
     });
   });
 }

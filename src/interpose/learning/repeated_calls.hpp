@@ -57,15 +57,15 @@ class RepeatedCalls {
   }
 
  private:
-  static constexpr std::size_t places = 64;
+  static constexpr std::size_t entries = 64;
   std::unique_ptr<RepeatedCall>& place_of(const CallKey& key) {
     const auto count = static_cast<std::size_t>(key.count);
     return calls_[(count ^ (count >> 6) ^ (static_cast<std::size_t>(key.collective) << 3) ^
                    static_cast<std::size_t>(key.root)) %
-                  places];
+                  entries];
   }
 
-  std::array<std::unique_ptr<RepeatedCall>, places> calls_;
+  std::array<std::unique_ptr<RepeatedCall>, entries> calls_;
 };
 
 }  // namespace stretto

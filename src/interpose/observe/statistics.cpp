@@ -139,8 +139,8 @@ CallCounter& counter_of(Collective collective, std::size_t bytes, const Spec& sp
   if (spec.is_pass_through()) return native_counts[static_cast<std::size_t>(collective)][size_class];
   const std::lock_guard lock(mutex);
   BySpec& specs = own_counts()[{collective, size_class}];
-  for (auto& [its, counter] : specs) {
-    if (its == spec) return counter;
+  for (auto& [known, counter] : specs) {
+    if (known == spec) return counter;
   }
   return specs.emplace_back(std::piecewise_construct, std::forward_as_tuple(spec), std::forward_as_tuple())
       .second;

@@ -42,13 +42,13 @@ MPI_Request make_request(std::shared_ptr<RequestedCall> call, bool is_persistent
     unused().push_back(&pending()[request]);
     unused().back()->request = request;
   }
-  Pending& its = *unused().back();
+  Pending& lent = *unused().back();
   unused().pop_back();
-  its.call = std::move(call);
-  its.is_persistent = is_persistent;
-  its.is_active = !is_persistent;
+  lent.call = std::move(call);
+  lent.is_persistent = is_persistent;
+  lent.is_active = !is_persistent;
   count.store(count + 1, std::memory_order_relaxed);
-  return its.request;
+  return lent.request;
 }
 
 bool has_requests() {

@@ -179,9 +179,9 @@ void Fabric::read(std::string_view text, bool is_of_this_fabric) {
   const JsonText json(text);
   JsonObject file = json.file(format, version);
   const JsonValue place = file.required("fabric");
-  FabricIdentity its = read_identity(place);
-  if (is_of_this_fabric && its != identity_) place.fail(find_difference(its, identity_));
-  identity_ = std::move(its);
+  FabricIdentity found = read_identity(place);
+  if (is_of_this_fabric && found != identity_) place.fail(find_difference(found, identity_));
+  identity_ = std::move(found);
   for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
     keep(read_decision(value));
   }
