@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.torch_starting import PYTHON
 
-from stretto.doctor.lines import Place, lines_for
+from stretto.doctor.lines import LinesFor, lines_for
 from stretto.support.paths import find_command, library
 
 ROOT = Path(__file__).parents[2]
@@ -109,7 +109,7 @@ def test_sbatch(slurm: dict[str, str], abi: str, program: Path, tmp_path: Path) 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin, compiled by the line of `stretto doctor --lines slurm`, which must give no warning."""
-    [line] = [line for group in lines_for(Place.SLURM) for line in group.lines if line.startswith("cc ")]
+    [line] = [line for group in lines_for(LinesFor.SLURM) for line in group.lines if line.startswith("cc ")]
     words = shlex.split(line)
     compiled = tmp_path_factory.mktemp("plugin") / "spank_stretto.so"
     words[words.index("-o") + 1] = str(compiled)
