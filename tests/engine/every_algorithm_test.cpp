@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every algorithm of every collective, on every number of ranks from 1 to the size of the world, with one
-// rank per node and on ragged nodes. Cases are counts 0, 1, p-1, p, p+1 and larger, in place and not,
-// pipelined and not, unequal blocks, any root, and an operation that does not commute if rank order is kept.
-// The test checks the values, that all ranks have the same bits, and that nothing beside the output changes.
-// Messages go by MPI or through shared memory, and then some ranks may also carry calls out directly. Or some
-// buffers of some ranks are in device memory, in every combination of inputs and outputs.
+// rank per node and on ragged nodes. (in_process/every_algorithm_test.cpp has more ranks, in one process.)
+// Cases are counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, unequal blocks, any
+// root, and an operation that does not commute if rank order is kept. The test checks the values, that all
+// ranks have the same bits, and that nothing beside the output changes. Messages go by MPI or through shared
+// memory, and then some ranks may also carry calls out directly. Or some buffers of some ranks are in device
+// memory, in every combination of inputs and outputs.
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -208,7 +209,7 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
     for (const Recipe& recipe : sample_recipes(collective)) {
       root = (root + 1) % p;
       // Every algorithm runs on every number of ranks. Combinations of two algorithms run only on some.
-      if (recipe != usual_recipe(*recipe.algorithm) && p % 6 != 1) continue;
+      if (recipe != usual_recipe(*recipe.algorithm) && p % 6 != 1 && p != 3) continue;
       RecipeTest(recipe, comm, flat, root, pair, composition)
           .run({}, {0, 1, ranks - 1, ranks, ranks + 1, 1009});
       RecipeTest(recipe, comm, flat, root, pair, composition)

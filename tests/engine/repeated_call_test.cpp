@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   using namespace stretto;
   using namespace stretto::test;
   begin(&argc, &argv);
-  const std::size_t count = 100000;
+  const std::size_t count = 20000;
   std::vector<float> input(count, 1.0F);
   std::vector<float> output(count);
   const Call call =

@@ -47,9 +47,14 @@ inline MPI_Comm dup_of(MPI_Comm comm) {
   return made;
 }
 
+/// What a program runs now, if it runs several things (each.hpp).
+inline std::string current_step;
+/// The spec that the program itself forces now, if it does.
+inline std::string spec_forced_now;
+
 [[noreturn]] inline void fail(const char* file, int line, const char* condition, const std::string& context) {
-  std::fprintf(stderr, "%s:%d: rank %d: CHECK(%s) failed %s\n", file, line, world_rank(), condition,
-               context.c_str());
+  std::fprintf(stderr, "%s:%d: rank %d: CHECK(%s) failed %s%s%s\n", file, line, world_rank(), condition,
+               context.c_str(), current_step.empty() ? "" : " in ", current_step.c_str());
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
@@ -69,6 +74,7 @@ Function from_stretto(const char* name) {
 
 /// Returns the spec that the test forces, or "" if none.
 inline std::string forced_spec() {
+  if (!spec_forced_now.empty()) return spec_forced_now;
   const char* spec = std::getenv("STRETTO_ALLREDUCE");
   return spec == nullptr ? "" : spec;
 }

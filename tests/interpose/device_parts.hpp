@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device.hpp"
+#include "each.hpp"
 
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
@@ -58,7 +59,7 @@ inline void fail_at(int call) {
 
 using Part = std::pair<std::string_view, void (*)()>;
 
-/// Returns main()'s result. Arguments of the program: a part, and the path of the stand-in driver.
+/// Returns main()'s result. Arguments of the program: a list of parts, and the path of the stand-in driver.
 inline int run_part(int argc, char** argv, std::initializer_list<Part> parts) {
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -68,12 +69,14 @@ inline int run_part(int argc, char** argv, std::initializer_list<Part> parts) {
     CHECK(driver != nullptr, argv[2]);
     from_driver<void (*)(int)>("stand_in_be_late")(1);
   }
-  const std::string_view name = argv[1];
-  const auto* const part =
-      std::find_if(parts.begin(), parts.end(), [&](const Part& one) { return one.first == name; });
-  CHECK(part != parts.end(), argv[1]);
-  part->second();
-  if (has_driver()) CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);
-  if (has_driver() && name != "lost") CHECK(from_driver<int (*)()>("stand_in_copies_under_way")() == 0);
+  for (const std::string& name : words_of(argv[1])) {
+    begin_step(name);
+    const auto* const part =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& one) { return one.first == name; });
+    CHECK(part != parts.end(), name);
+    part->second();
+    if (has_driver()) CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);
+    if (has_driver() && name != "lost") CHECK(from_driver<int (*)()>("stand_in_copies_under_way")() == 0);
+  }
   return MPI_Finalize();
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -102,10 +103,7 @@ Outcome outcome(const Case& test, Function function, MPI_Comm comm) {
   return {error, on_comm, on_world};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+void run_all() {
   MPI_Comm comm{};
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Errhandler comms{};
@@ -140,5 +138,15 @@ int main(int argc, char** argv) {
   CHECK(failures == 0);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Comm_free(&comm);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&comms);
+  MPI_Errhandler_free(&worlds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  under_each_spec(argc, argv, run_all);
   MPI_Finalize();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -51,10 +52,7 @@ void leave_receives_of_self(MPI_Comm comm) {
   CHECK(woken == go);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+void run_all() {
   MPI_Comm comm{};
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   const int rank = rank_in(comm);
@@ -120,5 +118,12 @@ int main(int argc, char** argv) {
   }
   leave_receives_of_self(comm);
   MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  under_each_spec(argc, argv, run_all);
   MPI_Finalize();
 }

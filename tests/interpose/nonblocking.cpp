@@ -22,6 +22,7 @@
 
 #include "check.hpp"
 #include "collectives.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -1053,15 +1054,7 @@ void error_in_status() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string_view part = argc > 1 ? argv[1] : "most";
-  counts_are_zero = argc > 2 && std::string_view(argv[2]) == "counts";
-  const int level = part == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, level, &provided);
-  CHECK(provided >= level);
+void run_part(const std::string& part) {
   if (part == "most") {
     ways_to_wait();
     orders();
@@ -1093,7 +1086,23 @@ int main(int argc, char** argv) {
   } else if (part == "gaps") {
     gaps();
   } else {
-    CHECK(false, "no part is called " + std::string(part));
+    CHECK(false, "no part is called " + part);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> parts = words_of(argc > 1 ? argv[1] : "most");
+  const bool has_threads = std::ranges::find(parts, "threads") != parts.end();
+  counts_are_zero = argc > 2 && std::string_view(argv[2]) == "counts";
+  const int level = has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, level, &provided);
+  CHECK(provided >= level);
+  for (const std::string& part : parts) {
+    begin_step(part);
+    run_part(part);
   }
   print_calls();
   MPI_Finalize();

@@ -20,6 +20,7 @@
 
 #include "check.hpp"
 #include "collectives.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -570,15 +571,7 @@ void rising() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string_view part = argc > 1 ? argv[1] : "most";
-  leave_out = argc < 3 || std::string_view(argv[2]) != "everything";
-  const int level = part == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, level, &provided);
-  CHECK(provided >= level);
+void run_part(const std::string& part) {
   if (part == "most") {
     restarted(true);
     if (!leave_out_ways()) inactive();
@@ -600,7 +593,23 @@ int main(int argc, char** argv) {
   } else if (part == "rising") {
     rising();
   } else {
-    CHECK(false, "no part is called " + std::string(part));
+    CHECK(false, "no part is called " + part);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> parts = words_of(argc > 1 ? argv[1] : "most");
+  const bool has_threads = std::ranges::find(parts, "threads") != parts.end();
+  leave_out = argc < 3 || std::string_view(argv[2]) != "everything";
+  const int level = has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, level, &provided);
+  CHECK(provided >= level);
+  for (const std::string& part : parts) {
+    begin_step(part);
+    run_part(part);
   }
   print_calls();
   MPI_Finalize();

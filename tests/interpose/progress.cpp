@@ -2,7 +2,9 @@
 // Legal programs that hang if a rank that is blocked in one MPI call does not progress its outstanding
 // collectives, or if the start of a collective waits for other ranks.
 //
-//   progress BLOCK KIND [late]
+//   progress BLOCKS KIND [late]
+//
+// BLOCKS is a list: "send,recv". For each BLOCK of it:
 //
 //   even ranks: start, wait, BLOCK     odd ranks: start, BLOCK, wait      the evens' wait needs the odds in
 //   BLOCK even ranks: start, BLOCK, wait     odd ranks: BLOCK, start, wait      late: the start must be local
@@ -11,6 +13,7 @@
 // rank without a partner does not block.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -18,6 +21,7 @@
 
 #include "check.hpp"
 #include "collectives.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -400,16 +404,7 @@ void in_opposite_order(Task task, std::uint64_t seed) {
   MPI_Comm_free(&second);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string block_name = argc > 1 ? argv[1] : "barrier";
-  const std::string function_name = argc > 2 ? argv[2] : "all";
-  const bool late = argc > 3 && std::string_view(argv[3]) == "late";
-  const int level = block_name == "thread" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, level, &provided);
-  CHECK(provided >= level);
+void run_block(const std::string& block_name, const std::string& function_name, bool late) {
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   int exposed = 0;
   if (block_name == "fence") {
@@ -451,6 +446,23 @@ int main(int argc, char** argv) {
   }
   if (window != MPI_WIN_NULL) MPI_Win_free(&window);
   MPI_Comm_free(&other);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> blocks = words_of(argc > 1 ? argv[1] : "barrier");
+  const std::string function_name = argc > 2 ? argv[2] : "all";
+  const bool late = argc > 3 && std::string_view(argv[3]) == "late";
+  const bool has_threads = std::ranges::find(blocks, "thread") != blocks.end();
+  const int level = has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, level, &provided);
+  CHECK(provided >= level);
+  for (const std::string& block : blocks) {
+    begin_step(block);
+    run_block(block, function_name, late);
+  }
   print_calls();
   MPI_Finalize();
 }

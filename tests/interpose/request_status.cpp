@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -262,14 +263,17 @@ int main(int argc, char** argv) {
     return 0;
   }
   MPI_Init(&argc, &argv);
-  if (part == "library") {
-    of_library(MPI_COMM_SELF);
-  } else if (part == "own") {
-    own();
-  } else if (part == "null") {
-    null();
-  } else {
-    CHECK(false, "no such part: " + part);
+  for (const std::string& one : words_of(part)) {
+    begin_step(one);
+    if (one == "library") {
+      of_library(MPI_COMM_SELF);
+    } else if (one == "own") {
+      own();
+    } else if (one == "null") {
+      null();
+    } else {
+      CHECK(false, "no such part: " + one);
+    }
   }
   if (world_rank() == 0) std::puts("right");
   MPI_Finalize();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -54,17 +55,21 @@ void in_opposite_order(std::vector<MPI_Comm>& comms) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  CHECK(provided == MPI_THREAD_MULTIPLE);
+void run_all() {
   std::vector<MPI_Comm> comms(4);
   for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   in_opposite_order(comms);
   many_at_once(comms);
   made_and_freed(comms);
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  CHECK(provided == MPI_THREAD_MULTIPLE);
+  under_each_spec(argc, argv, run_all);
   MPI_Finalize();
 }

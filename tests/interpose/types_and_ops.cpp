@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -294,11 +295,7 @@ class Sweep {
   std::vector<std::string> names_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+void run_all() {
   const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 67};
   Sweep sweep;
@@ -316,5 +313,13 @@ int main(int argc, char** argv) {
     }
   }
   sweep.compare_ranks();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  under_each_spec(argc, argv, run_all);
   MPI_Finalize();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "each.hpp"
 
 namespace {
 
@@ -127,11 +128,7 @@ void run(const Layout& layout, std::size_t count, bool commutes, bool in_place) 
   MPI_Type_free(&type);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+void run_all() {
   const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   for (const Layout& layout : layouts) {
     // Neither library itself reduces elements in falling order.
@@ -143,5 +140,13 @@ int main(int argc, char** argv) {
       }
     }
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  under_each_spec(argc, argv, run_all);
   MPI_Finalize();
 }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -82,8 +83,9 @@ TEST(Handover, AProcessThatCannotBeReachedIsAnError) {
   EXPECT_EQ(error.find("no Unix socket leads to a process of the node"), 0) << error;
 }
 
-/// Connects before the others, as a process of another user. Returns how many bytes it gets.
-int visit_as_another_user(std::uint64_t token) {
+/// Connects before the others, as a process of another user, and writes a byte to `noted` then. Returns how
+/// many bytes it gets.
+int visit_as_another_user(std::uint64_t token, int noted) {
   if (setuid(12345) != 0) return 2;
   const int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un to{};
@@ -93,6 +95,7 @@ int visit_as_another_user(std::uint64_t token) {
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   if (connect(file, reinterpret_cast<const sockaddr*>(&to), bytes) != 0) return 3;
   char byte = 0;
+  if (write(noted, &byte, 1) != 1) return 4;
   return static_cast<int>(recv(file, &byte, 1, 0));
 }
 
@@ -100,9 +103,17 @@ TEST(Handover, AnotherUserGetsNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   const std::vector<std::uint64_t> tokens = make_tokens(2);
   std::vector<Handover> all = make_listeners(tokens);
+  std::array<int, 2> has_connected{};
+  ASSERT_EQ(pipe2(has_connected.data(), O_CLOEXEC), 0);
   const pid_t other = fork();
-  if (other == 0) _exit(visit_as_another_user(tokens[0]));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (other == 0) {
+    close(has_connected[0]);
+    _exit(visit_as_another_user(tokens[0], has_connected[1]));
+  }
+  close(has_connected[1]);
+  char byte = 0;
+  EXPECT_EQ(read(has_connected[0], &byte, 1), 1);
+  close(has_connected[0]);
   exchange_all(tokens, all);
   int status = 0;
   ASSERT_EQ(waitpid(other, &status, 0), other);

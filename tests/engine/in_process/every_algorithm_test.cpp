@@ -14,7 +14,9 @@
 #include "in_process.hpp"
 #include "mpi/mpi.hpp"
 
+#ifndef STRETTO_CHECK
 #define STRETTO_CHECK(condition) EXPECT_TRUE(condition)
+#endif
 #include "../cases.hpp"
 
 namespace stretto::test {

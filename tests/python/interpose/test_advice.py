@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.python.interpose.jobs import make_table, mpi_name
+from tests.python.libraries import on_one_library
 
 if TYPE_CHECKING:
     from tests.python.conftest import Runner
@@ -34,11 +35,13 @@ def advice(mpi: Runner, settings: dict[str, str], milliseconds: tuple[int, int] 
     return rest
 
 
+@on_one_library
 @pytest.mark.parametrize("online", ["0", "freeze"])
 def test_what_only_the_rule_has_decided(mpi: Runner, online: str) -> None:
     assert advice(mpi, {"STRETTO_ONLINE": online}) == [ADVICE]
 
 
+@on_one_library
 @pytest.mark.parametrize(
     "settings",
     [
@@ -53,6 +56,7 @@ def test_where_a_tuning_would_not_help(mpi: Runner, settings: dict[str, str]) ->
     assert advice(mpi, settings) == []
 
 
+@on_one_library
 def test_what_took_less_than_half_of_the_time(mpi: Runner) -> None:
     assert advice(mpi, {"STRETTO_ONLINE": "0"}, (1200, 2600)) == []
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.libraries import on_one_library
 
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
@@ -52,22 +53,26 @@ def check_told(mpi: Runner, form: str, what: str, differences: tuple[str, str], 
     assert "right" not in ran.output.splitlines()
 
 
+@on_one_library
 @pytest.mark.parametrize("form", FORMS[:2])
 @pytest.mark.parametrize(("what", "left", "right"), MISMATCHES)
 def test_a_mismatch(mpi: Runner, form: str, what: str, left: str, right: str) -> None:
     check_told(mpi, form, what, (left, right), FORCED)
 
 
+@on_one_library
 def test_operations_of_the_program_of_which_one_commutes(mpi: Runner) -> None:
     texts = ("has an operation that commutes", "has an operation that does not commute")
     check_told(mpi, "blocking", "commutes", texts, FORCED)
 
 
+@on_one_library
 @pytest.mark.parametrize(("what", "left", "right"), MISMATCHES[:2])
 def test_a_mismatch_of_persistent_calls(mpi: Runner, what: str, left: str, right: str) -> None:
     check_told(mpi, "persistent", what, (left, right), FORCED)
 
 
+@on_one_library
 @pytest.mark.parametrize(
     ("form", "other"),
     [("blocking", "non-blocking"), ("non-blocking", "blocking"), ("persistent", "blocking")],
@@ -77,6 +82,7 @@ def test_a_mismatch_of_forms(mpi: Runner, form: str, other: str) -> None:
     check_told(mpi, form, "face", texts, FORCED)
 
 
+@on_one_library
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("what", "left", "right"), [MISMATCHES[0], MISMATCHES[-1]])
 def test_a_mismatch_in_what_the_library_may_carry_out(
@@ -99,6 +105,7 @@ PRIVATE_SPECS = {
 }
 
 
+@on_one_library
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("what", PRIVATE)
 def test_a_length_that_two_ranks_know(mpi: Runner, form: str, what: str) -> None:
@@ -108,6 +115,7 @@ def test_a_length_that_two_ranks_know(mpi: Runner, form: str, what: str) -> None
     assert told_by(ran) == [BETWEEN.format(*PRIVATE[what])], ran.output
 
 
+@on_one_library
 @pytest.mark.parametrize("what", PRIVATE)
 def test_a_length_in_what_the_library_carries_out(mpi: Runner, what: str) -> None:
     program = [str(mpi.compiled("mismatch.c")), "blocking", what]
@@ -116,6 +124,7 @@ def test_a_length_in_what_the_library_carries_out(mpi: Runner, what: str) -> Non
     assert told_by(ran) == [BETWEEN.format(*PRIVATE[what])], ran.output
 
 
+@on_one_library
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("what", PRIVATE)
 def test_lengths_that_match(mpi: Runner, form: str, what: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.python.interpose.jobs import MOST_JOBS, make_table, mpi_name, used
+from tests.python.libraries import on_one_library
 
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
@@ -156,6 +157,7 @@ def test_another_network_is_noticed(mpi: Runner, mpi_name: str, tmp_path: Path) 
     assert calls_by(tmp_path, "rabenseifner") > 0
 
 
+@on_one_library
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": "stretto-table", "version": 1}'])
 def test_a_damaged_file_is_one_line(content: str, mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     file = tmp_path / "fabric.json"
@@ -169,6 +171,7 @@ def test_a_damaged_file_is_one_line(content: str, mpi: Runner, mpi_name: str, tm
         assert "the findings of earlier jobs about this network are not used" in line
 
 
+@on_one_library
 def test_a_file_of_another_network_is_not_used(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     file = memory_of(mpi, tmp_path, mpi_name)
     rewrite(file, {"hosts": "elsewhere#"}, spec="rabenseifner")
@@ -177,6 +180,7 @@ def test_a_file_of_another_network_is_not_used(mpi: Runner, mpi_name: str, tmp_p
     assert calls_by(tmp_path, "rabenseifner") < CALLS / 4  # the rule's for calls in the background
 
 
+@on_one_library
 def test_a_place_that_cannot_be_written_is_one_line(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     table = make_table(tmp_path / "table.json", mpi_name, ppn=1, nodes=3)
     for _ in range(MOST_JOBS):

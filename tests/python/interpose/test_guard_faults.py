@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.python.interpose.jobs import used
+from tests.python.libraries import on_one_library
 
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
@@ -75,6 +76,7 @@ def test_one_large_call_measures_the_network_once(mpi: Runner, tmp_path: Path) -
     assert state(file) == before
 
 
+@on_one_library
 def test_calls_below_a_kilobyte_measure_nothing(mpi: Runner, tmp_path: Path) -> None:
     file = tmp_path / "fabric.json"
     assert job(mpi, file, "small").lines == []
@@ -115,6 +117,7 @@ FAULTS: dict[str, Callable[[str], str]] = {
 }
 
 
+@on_one_library
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_damaged_file_costs_one_line_and_is_replaced(
     fault: str, mpi: Runner, content: str, tmp_path: Path
@@ -129,6 +132,7 @@ def test_a_damaged_file_costs_one_line_and_is_replaced(
     assert job(mpi, file).lines == []
 
 
+@on_one_library
 def test_what_is_no_file(mpi: Runner, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -160,6 +164,7 @@ def without_measurement(content: str) -> str:
     return json.dumps(whole)
 
 
+@on_one_library
 def test_a_full_disk(mpi: Runner, content: str, disk: Path) -> None:
     file = disk / "fabric.json"
     file.write_text(without_measurement(content))
@@ -171,6 +176,7 @@ def test_a_full_disk(mpi: Runner, content: str, disk: Path) -> None:
     assert {one.name for one in disk.iterdir()} <= {"fabric.json", "fabric.json.lock", "other"}
 
 
+@on_one_library
 def test_a_disk_that_is_read_only(mpi: Runner, content: str, disk: Path) -> None:
     file = disk / "fabric.json"
     file.write_text(without_measurement(content))
@@ -225,6 +231,7 @@ def test_jobs_that_end_at_once(mpi: Runner, tmp_path: Path) -> None:
     check(file, found["measured"]["nodes"])
 
 
+@on_one_library
 @pytest.mark.parametrize("home", ["other", "/dev/null", "", "not/absolute"])
 def test_a_home_that_differs_between_ranks(home: str, mpi: Runner, tmp_path: Path) -> None:
     first, other = tmp_path / "first", tmp_path / "other"
@@ -240,12 +247,14 @@ def test_a_home_that_differs_between_ranks(home: str, mpi: Runner, tmp_path: Pat
     assert state(file) == before
 
 
+@on_one_library
 @pytest.mark.parametrize("home", ["/dev/null", ""])
 def test_a_home_that_is_none(home: str, mpi: Runner) -> None:
     """Accounts that only run services have such homes: no file can be kept there."""
     assert job(mpi, "", settings={"XDG_CACHE_HOME": "", "HOME": home}).lines == []
 
 
+@on_one_library
 def test_the_settings_of_rank_0_count(mpi: Runner, tmp_path: Path) -> None:
     file, other = tmp_path / "fabric.json", tmp_path / "other.json"
     second = {"STRETTO_ONLINE": "0", "STRETTO_FABRIC": str(other)}
@@ -261,6 +270,7 @@ def test_the_settings_of_rank_0_count(mpi: Runner, tmp_path: Path) -> None:
     assert {one.name for one in tmp_path.iterdir()} <= {"fabric.json.lock", "stats.json"}
 
 
+@on_one_library
 def test_a_frozen_job_learns_nothing(mpi: Runner, content: str, tmp_path: Path) -> None:
     stats = {"STRETTO_STATS": str(tmp_path / "stats.json"), "STRETTO_ONLINE": "freeze"}
     file = tmp_path / "cache" / "fabric.json"

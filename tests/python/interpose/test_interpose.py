@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.libraries import on_one_library
 
 from stretto.support.paths import library
 
@@ -57,6 +58,7 @@ def test_a_summary(mpi: Runner, value: str, small: str) -> None:
     assert re.search(r"; [0-9.e-]+ s of [0-9.e-]+ s in them: ", line)
 
 
+@on_one_library
 @pytest.mark.parametrize(
     ("value", "text"), [("1", "on rank 0, 0 by Stretto"), ("large", "no collective was counted on rank 0")]
 )
@@ -67,6 +69,7 @@ def test_a_summary_of_small_calls(mpi: Runner, value: str, text: str) -> None:
     assert text in line
 
 
+@on_one_library
 def test_statistics_that_cannot_be_written(mpi: Runner) -> None:
     ran = mpi.run(STRETTO_STATS="/nowhere/at/all.json")
     assert ran.right, ran.output
@@ -74,12 +77,14 @@ def test_statistics_that_cannot_be_written(mpi: Runner) -> None:
     assert "STRETTO_STATS=/nowhere/at/all.json: cannot be written: No such file or directory" in ran.lines[0]
 
 
+@on_one_library
 def test_statistics_that_cannot_be_written_end_a_strict_job_before_it_works(mpi: Runner) -> None:
     ran = mpi.run(STRETTO_STATS="/nowhere/at/all.json", STRETTO_STRICT="1")
     assert not ran.right
     assert any("No such file or directory; the job ends (STRETTO_STRICT)" in line for line in ran.lines)
 
 
+@on_one_library
 def test_statistics_replace_a_file_as_a_whole_and_leave_a_device_alone(mpi: Runner, tmp_path: Path) -> None:
     assert mpi.run(STRETTO_STATS="/dev/null").right
     assert Path("/dev/null").is_char_device()
@@ -113,6 +118,7 @@ BAD = [
 ]
 
 
+@on_one_library
 @pytest.mark.parametrize(("spec", "words"), BAD)
 def test_a_bad_spec(mpi: Runner, tmp_path: Path, spec: str, words: list[str]) -> None:
     file = tmp_path / "stats.json"
@@ -132,6 +138,7 @@ MISFITS = [
 ]
 
 
+@on_one_library
 @pytest.mark.parametrize(("spec", "more", "word"), MISFITS)
 def test_what_does_not_fit_is_said_once(mpi: Runner, spec: str, more: dict[str, str], word: str) -> None:
     ran = mpi.run(more=more, STRETTO_ALLREDUCE=spec)
@@ -147,6 +154,7 @@ def test_a_bad_spec_when_strict(mpi: Runner) -> None:
     assert len(ran.lines) == 1, ran.output
 
 
+@on_one_library
 @pytest.mark.parametrize("name", ["STRETTO_ALREDUCE", "STRETTO_X"])
 def test_an_unknown_setting(mpi: Runner, name: str) -> None:
     ran = mpi.run(more={name: "ring"})
@@ -156,6 +164,7 @@ def test_an_unknown_setting(mpi: Runner, name: str) -> None:
     assert "STRETTO_ALLREDUCE" in ran.lines[0]
 
 
+@on_one_library
 @pytest.mark.parametrize(
     "name", ["STRETTO_DISABLE", "STRETTO_CHECK", "STRETTO_ONLINE", "STRETTO_PROGRESS_THREAD"]
 )
@@ -167,6 +176,7 @@ def test_a_switch_that_is_no_switch(mpi: Runner, name: str) -> None:
     assert f'{name}: must be {choices}, not "yes"' in ran.lines[0]
 
 
+@on_one_library
 @pytest.mark.parametrize("value", ["30x", "-1s", "soon"])
 def test_a_time_that_is_none(mpi: Runner, value: str) -> None:
     ran = mpi.run(STRETTO_WATCHDOG=value)
@@ -175,6 +185,7 @@ def test_a_time_that_is_none(mpi: Runner, value: str) -> None:
     assert f'STRETTO_WATCHDOG: must be a time such as 30s, 500ms or 5min, not "{value}"' in ran.lines[0]
 
 
+@on_one_library
 @pytest.mark.parametrize(
     ("name", "value"),
     [("STRETTO_CHECK", "on"), ("STRETTO_PROGRESS_THREAD", "2"), ("STRETTO_WATCHDOG", "0s")],
@@ -188,6 +199,7 @@ def test_a_bad_value_when_strict(mpi: Runner, name: str, value: str) -> None:
     assert f'not "{value}"' in ran.lines[0]
 
 
+@on_one_library
 @pytest.mark.parametrize("other", ["rabenseifner", "native", "rnig"])
 def test_rank_0s_settings_count(mpi: Runner, tmp_path: Path, other: str) -> None:
     file = tmp_path / "stats.json"
@@ -365,6 +377,7 @@ def test_who_makes_barriers(mpi: Runner, settings: dict[str, str], by_library: i
     assert seen_by_tool(ran.output)["MPI_Barrier"] == by_library
 
 
+@on_one_library
 def test_barriers_are_not_counted(mpi: Runner) -> None:
     """No spec is chosen for barriers, and they have no bytes."""
     program = [str(mpi.compiled("barrier.cpp", "-pthread")), "count", str(BARRIERS)]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.python.libraries import on_one_library
 
 from stretto import _core
 from stretto.support.paths import library
@@ -219,6 +220,7 @@ def test_rank_0s_table_counts(mpi: Runner, mpi_name: str, tmp_path: Path) -> Non
     assert answers(ran) == {"allreduce:8": "native"}
 
 
+@on_one_library
 def test_a_table_of_another_version(mpi: Runner, tmp_path: Path) -> None:
     name = f"{FAMILY[mpi.abi]} 1.2.3"
     file = written(tmp_path / "table.json", table(name, shape(4, 1, allreduce=[(0, "pairwise")])))
@@ -251,6 +253,7 @@ BAD = {
 }
 
 
+@on_one_library
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_table_is_said_once_and_not_used(mpi: Runner, tmp_path: Path, kind: str) -> None:
     file = bad_table(tmp_path, kind, mpi.abi)
@@ -262,6 +265,7 @@ def test_a_bad_table_is_said_once_and_not_used(mpi: Runner, tmp_path: Path, kind
     assert ran.lines[0].endswith("; the built-in rule is used")
 
 
+@on_one_library
 @pytest.mark.parametrize("kind", ["corrupt", "of another family", "missing"])
 def test_a_bad_table_when_strict(mpi: Runner, tmp_path: Path, kind: str) -> None:
     file = bad_table(tmp_path, kind, mpi.abi)
@@ -273,6 +277,7 @@ def test_a_bad_table_when_strict(mpi: Runner, tmp_path: Path, kind: str) -> None
     assert ran.lines[0].endswith("; the job ends (STRETTO_STRICT)")
 
 
+@on_one_library
 def test_a_bad_table_at_the_default_place(mpi: Runner, tmp_path: Path) -> None:
     file = written(tmp_path / "stretto" / f"table-{mpi.abi}.json", "{}")
     ran = asked(mpi, "allreduce:8", settings={"XDG_CONFIG_HOME": str(tmp_path)})

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from tests.python.libraries import on_one_library
 
 from stretto.trace.analysis import join
 from stretto.trace.files import read_folder
@@ -281,6 +282,7 @@ def check_copies(copies: list[Span], segments: int, by_parts: bool, call: Span) 
         assert order == sorted(order)
 
 
+@on_one_library
 def test_a_second_job_leaves_nothing_of_the_first(mpi: Runner, tmp_path: Path) -> None:
     program = [str(mpi.compiled("traced.c"))]
     jobs = set()
@@ -292,6 +294,7 @@ def test_a_second_job_leaves_nothing_of_the_first(mpi: Runner, tmp_path: Path) -
     assert len(jobs) == 2
 
 
+@on_one_library
 def test_links_where_traces_are_written_are_not_followed(mpi: Runner, tmp_path: Path) -> None:
     traces, victim = tmp_path / "traces", tmp_path / "victim"
     traces.mkdir()
@@ -304,6 +307,7 @@ def test_links_where_traces_are_written_are_not_followed(mpi: Runner, tmp_path: 
     assert not any(file.is_symlink() for file in traces.iterdir())
 
 
+@on_one_library
 def test_a_folder_that_cannot_be_written_to(mpi: Runner) -> None:
     ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE="/nowhere/at/all")
     assert ran.right, ran.output
@@ -320,6 +324,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(tmp_path)], check=True)
 
 
+@on_one_library
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_disk_that_is_full(mpi: Runner, full_disk: Path) -> None:
     ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE=str(full_disk))
