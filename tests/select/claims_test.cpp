@@ -104,6 +104,8 @@ TEST(Claims, SayWhyFindingsDoNotCount) {
   asked.learning.online = Online::guard;
   EXPECT_EQ(decide(asked).source, Source::model);
   EXPECT_TRUE(is_compared(decide(asked), asked));
+  asked.least_learnt = 1 << 20;  // such a call may still learn
+  EXPECT_EQ(why_unused(Source::model, asked), "");
   asked.least_learnt = 2 << 20;
   EXPECT_EQ(decide(asked).source, Source::rule);
   EXPECT_EQ(why_unused(Source::model, asked), "calls below 2MiB have a race with the MPI library instead");
