@@ -2,7 +2,8 @@
 # How tests are made: stretto_unit_tests for what is free of MPI, stretto_mpi_test for what runs under mpirun.
 #
 # Labels: `unit` and `mpi` say what a test is; `long`, `memory` (several GB) and `repeated` (what a test on another MPI
-# library finds, too) why `make test` leaves it to `make test-all`. Target stretto-tests builds what the tests of a preset need, and nothing else.
+# library finds, too) why `make test` leaves it to `make test-all`. Target stretto-tests builds what the tests of a
+# preset need, and nothing else.
 
 add_custom_target(stretto-tests)
 
