@@ -105,6 +105,8 @@ TEST(Claims, SayWhyFindingsDoNotCount) {
   question.learning.online = Online::guard;
   EXPECT_EQ(decide(question).source, Source::model);
   EXPECT_TRUE(is_compared(decide(question), question));
+  question.least_learnt = 1 << 20;  // such a call may still learn
+  EXPECT_EQ(why_unused(Source::model, question), "");
   question.least_learnt = 2 << 20;
   EXPECT_EQ(decide(question).source, Source::rule);
   EXPECT_EQ(why_unused(Source::model, question), "calls below 2MiB have a race with the MPI library instead");

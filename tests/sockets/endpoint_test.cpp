@@ -224,6 +224,41 @@ TEST(Endpoint, EarlyMessagesHaveABound) {
   }
 }
 
+/// So a sender goes on without asking, however much it has sent.
+TEST(Endpoint, CreditComesBackForMessagesThatAreAwaited) {
+  constexpr std::size_t bytes = 100'000;
+  Job job(2);
+  for (std::size_t i = 0; i < 3 * most_credit / bytes; ++i) {
+    Transfer received = Transfer::received(0, 1, 5, bytes);
+    job.start(1, received);
+    Transfer sent = Transfer::sent(1, 1, 5, filled(bytes, i));
+    job.start(0, sent);
+    ASSERT_TRUE(job.until([&] { return received.is_done() && sent.is_done(); })) << job.failures();
+  }
+  // Nobody waits for these yet. A sender that has lost credit never has more than half of it.
+  std::size_t done = 0;
+  for (int turn = 0; turn < 2; ++turn) {
+    std::vector<Transfer> sent;
+    std::vector<Transfer> received;
+    for (std::size_t i = 0; i < most_credit / bytes * 3 / 4; ++i) {
+      sent.push_back(Transfer::sent(1, 1, 6, filled(bytes, i)));
+      received.push_back(Transfer::received(0, 1, 6, bytes));
+      job.start(0, sent.back());
+    }
+    Transfer last = Transfer::sent(1, 1, 7, {});
+    job.start(0, last);
+    ASSERT_TRUE(job.until([&] { return job[1].probe(0, 1, 7).has_value(); }));
+    for (int i = 0; i < 100; ++i) job.progress();
+    done = static_cast<std::size_t>(std::ranges::count_if(sent, &Transfer::is_done));
+    Transfer end = Transfer::received(0, 1, 7, 0);
+    job.start(1, end);
+    for (Transfer& one : received) job.start(1, one);
+    ASSERT_TRUE(job.until([&] { return end.is_done() && std::ranges::all_of(received, &Transfer::is_done); }))
+        << job.failures();
+  }
+  EXPECT_GT(done * bytes, most_credit / 10 * 6);
+}
+
 TEST(Endpoint, ACancelledReceiveGetsNothing) {
   Job job(2);
   Transfer taken_back = Transfer::received(0, 1, 5, 100);
