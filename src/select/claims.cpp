@@ -81,12 +81,18 @@ Claim of_finding(Source source, const Finding* finding, const Question& question
   return claim;
 }
 
+/// Which sources are asked: a call pays for each.
+enum class Ask : std::uint8_t { all, those_that_know_something };
+
 /// Calls take(claim) with one claim after the other, until it returns true.
-template <typename Take>
+template <Ask ask, typename Take>
 void for_each_claim(const Question& question, const Take& take) {
-  if (take(of_user(question)) || take(of_table(question))) return;
-  if (take(of_finding(Source::learnt, question.learnt, question))) return;
-  if (question.modelled.empty() && take(of_finding(Source::model, nullptr, question))) return;
+  constexpr bool all = ask == Ask::all;
+  if ((all || question.wanted != nullptr) && take(of_user(question))) return;
+  if ((all || question.table != nullptr) && take(of_table(question))) return;
+  if ((all || question.learnt != nullptr) && take(of_finding(Source::learnt, question.learnt, question)))
+    return;
+  if (all && question.modelled.empty()) take(of_finding(Source::model, nullptr, question));
   for (const Finding& finding : question.modelled) {
     if (take(of_finding(Source::model, &finding, question))) return;
   }
@@ -153,8 +159,8 @@ std::size_t longest_of_kind(std::size_t bytes) {
 
 Claim decide(const Question& question) {
   Claim found;
-  for_each_claim(question, [&](Claim claim) {
-    found = std::move(claim);
+  for_each_claim<Ask::those_that_know_something>(question, [&](Claim&& claim) {
+    if (claim.spec) found = std::move(claim);
     return found.spec.has_value();
   });
   return found;
@@ -162,7 +168,7 @@ Claim decide(const Question& question) {
 
 std::vector<Claim> all_claims(const Question& question) {
   std::vector<Claim> claims;
-  for_each_claim(question, [&](Claim claim) {
+  for_each_claim<Ask::all>(question, [&](Claim&& claim) {
     const bool is_finding = claim.source == Source::learnt || claim.source == Source::model;
     if (is_finding) claim.unused = why_unused(claim.source, question);
     claims.push_back(std::move(claim));
