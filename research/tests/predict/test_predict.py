@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from stretto import _core
@@ -61,3 +62,14 @@ def test_a_barrier_takes_as_long_at_every_size() -> None:
     assert len(times) == 1
     refused = CliRunner().invoke(app, ["predict", "barrier", "--png", "a.png"], catch_exceptions=True)
     assert refused.exit_code != 0
+
+
+@pytest.mark.parametrize("command", ["predict allreduce", "advise"])
+def test_a_machine_that_was_measured_inside_a_node(command: str, tmp_path: Path) -> None:
+    machine = tmp_path / "machine.json"
+    levels = {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]}
+    content = {"format": "stretto-machine", "version": 1, "name": "probed", "levels": levels}
+    machine.write_text(json.dumps(content))
+    result = CliRunner().invoke(app, [*command.split(), "--nodes", "8", "--machine", str(machine)])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "it was measured inside one node, so it has no figures for links between nodes" in result.stderr

@@ -97,11 +97,12 @@ def test_without_the_guard_it_stays(mpi: Runner, mpi_name: str, tmp_path: Path) 
 def test_what_was_decided_is_in_force_from_the_first_call(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     file = memory_of(mpi, tmp_path, mpi_name)
     assert json.loads(file.read_text())["fabric"]["mpi"] == mpi_name
-    forced = job(mpi, tmp_path, STRETTO_ALLREDUCE="rabenseifner")
-    assert forced.right, forced.output
-    took = seconds_by(tmp_path, "rabenseifner")
-    # A long disturbance of the machine looks like another network. Then the next job has no decision.
+    # A long disturbance of the machine, in either job, looks like another network. Then the next job has no
+    # decision.
     for _ in range(MOST_JOBS):
+        forced = job(mpi, tmp_path, STRETTO_ALLREDUCE="rabenseifner")
+        assert forced.right, forced.output
+        took = seconds_by(tmp_path, "rabenseifner")
         rewrite(file, spec="rabenseifner", seconds=took, bytes="64KiB")
         ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
         assert ran.right, ran.output
