@@ -4,12 +4,14 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "algorithms/collective.hpp"
 #include "algorithms/registry.hpp"
 #include "learn/fabrics/fabric.hpp"
+#include "settings/settings.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto {
@@ -28,6 +30,10 @@ inline std::optional<double> if_known(double figure) {
 /// Returns the decision for blocking calls of this many bytes on communicators of this shape.
 std::optional<Decision> find_decision(const Fabric& fabric, Collective collective, std::size_t bytes,
                                       const Topology& topology, bool in_place);
+
+using Environment = std::map<std::string, std::string>;
+/// Reads the settings as rank 0 of a job does.
+Settings read_settings(const Environment& environment);
 
 void bind_claims(nanobind::module_& module);
 void bind_models(nanobind::module_& module);

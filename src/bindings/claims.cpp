@@ -20,14 +20,11 @@
 #include "select/claims.hpp"
 #include "select/floors.hpp"
 #include "select/rule.hpp"
-#include "settings/settings.hpp"
 
 namespace nb = nanobind;
 
 namespace stretto {
 namespace {
-
-using Environment = std::map<std::string, std::string>;
 
 /// A claim, and what a job makes of it.
 struct ClaimInJob {
@@ -35,18 +32,6 @@ struct ClaimInJob {
   bool decides = false;
   bool is_compared = false;
 };
-
-/// Reads the settings as rank 0 of a job does.
-Settings read_settings(const Environment& environment) {
-  std::vector<std::string> lines;
-  lines.reserve(environment.size());
-  for (const auto& [name, value] : environment) lines.push_back(name + '=' + value);
-  std::vector<char*> variables;
-  variables.reserve(lines.size() + 1);
-  for (std::string& line : lines) variables.push_back(line.data());
-  variables.push_back(nullptr);
-  return parse_settings(settings_text(variables.data()));
-}
 
 /// Returns the spec that a variable forces. Throws std::invalid_argument if it cannot be read.
 const std::optional<Spec>& forced_by(const Settings& settings, Collective collective) {
@@ -124,7 +109,8 @@ std::vector<ClaimInJob> all_claims_in_job(const std::string& name, std::size_t b
   std::vector<ClaimInJob> found;
   bool is_decided = false;
   for (Claim& claim : all_claims(question)) {
-    const bool decides = claim.spec && !std::exchange(is_decided, is_decided || claim.spec.has_value());
+    const bool decides = claim.spec && !is_decided;
+    is_decided = is_decided || decides;
     const bool is_tried = decides && is_compared(claim, question);
     found.push_back({.claim = std::move(claim), .decides = decides, .is_compared = is_tried});
   }
@@ -143,6 +129,17 @@ std::string online_name(Online online) {
 }
 
 }  // namespace
+
+Settings read_settings(const Environment& environment) {
+  std::vector<std::string> lines;
+  lines.reserve(environment.size());
+  for (const auto& [name, value] : environment) lines.push_back(name + '=' + value);
+  std::vector<char*> variables;
+  variables.reserve(lines.size() + 1);
+  for (std::string& line : lines) variables.push_back(line.data());
+  variables.push_back(nullptr);
+  return parse_settings(settings_text(variables.data()));
+}
 
 void bind_claims(nb::module_& module) {
   nb::class_<ClaimInJob>(module, "Claim",

@@ -369,12 +369,9 @@ void bind_settings(nb::module_& module) {
   module.def(
       "complaints",
       [](const std::string& name, const std::string& value) {
-        std::string line = name + "=" + value;
-        std::array<char*, 2> environment{line.data(), nullptr};
         std::vector<std::string> errors;
-        for (const Complaint& complaint : parse_settings(settings_text(environment.data())).complaints) {
+        for (const Complaint& complaint : read_settings({{name, value}}).complaints)
           errors.push_back(complaint.error);
-        }
         return errors;
       },
       nb::arg("name"), nb::arg("value"),

@@ -4,12 +4,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <bit>
 #include <optional>
 #include <string>
 
 #include "bindings/bindings.hpp"
 #include "learn/fabrics/fabric.hpp"
+#include "select/claims.hpp"
 #include "select/form.hpp"
 
 namespace nb = nanobind;
@@ -23,7 +23,7 @@ std::optional<Decision> find_decision(const Fabric& fabric, Collective collectiv
                                           .collective = collective,
                                           .form = Form::blocking,
                                           .in_place = in_place,
-                                          .from = std::bit_floor(bytes)});
+                                          .from = shortest_of_kind(bytes)});
   return decision == nullptr ? std::nullopt : std::optional(*decision);
 }
 

@@ -2,7 +2,6 @@
 #include "select/claims.hpp"
 
 #include <array>
-#include <bit>
 #include <string_view>
 #include <utility>
 
@@ -147,14 +146,6 @@ std::string why_unused(Source source, const Question& question) {
   return "calls below " + size_text(question.least_learnt) +
          (of_rule(question).spec->is_native() ? " go to the MPI library at once"
                                               : " have a race with the MPI library instead");
-}
-
-std::size_t shortest_of_kind(std::size_t bytes) {
-  return std::bit_floor(bytes);
-}
-
-std::size_t longest_of_kind(std::size_t bytes) {
-  return bytes == 0 ? 0 : 2 * std::bit_floor(bytes) - 1;
 }
 
 Claim decide(const Question& question) {

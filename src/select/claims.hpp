@@ -3,6 +3,8 @@
 // It needs neither MPI nor a job.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,8 +62,12 @@ struct Finding {
 
 /// Findings are for kinds of calls: a kind holds the lengths from a power of two to just below the next one.
 /// Each finding must serve all of them.
-std::size_t shortest_of_kind(std::size_t bytes);
-std::size_t longest_of_kind(std::size_t bytes);
+constexpr std::size_t shortest_of_kind(std::size_t bytes) {
+  return std::bit_floor(bytes);
+}
+constexpr std::size_t longest_of_kind(std::size_t bytes) {
+  return bytes == 0 ? 0 : 2 * std::bit_floor(bytes) - 1;
+}
 
 /// A call, and what is known about it. All of it is the same on all ranks.
 struct Question {

@@ -2,7 +2,6 @@
 #include "interpose/dispatch/fabric_memory.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
@@ -176,7 +175,7 @@ CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form) 
           .collective = traits.collective,
           .form = form,
           .in_place = traits.in_place,
-          .from = std::bit_floor(traits.bytes)};
+          .from = shortest_of_kind(traits.bytes)};
 }
 
 void note_decision(Decision decision) {

@@ -33,6 +33,8 @@ struct Expected {
 
 constexpr double micro = 1e-6;
 constexpr double nano = 1e-9;
+/// Longer times are all alike, and their nanoseconds fit a number. A damaged file may make the model say any.
+constexpr double longest_expected = 1e6;
 
 /// Returns the expectations of this network's model for a kind of calls. All ranks get those of rank 0. They
 /// are empty if the network has not been measured and cannot be.
@@ -50,7 +52,8 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
     text = std::to_string(std::lround(least_seconds(question.call, network->machine) / micro)) + ' ' +
            std::to_string(std::lround(saved / micro)) + '\n';
     for (const Finding& finding : fastest)
-      text += std::to_string(std::lround(finding.seconds / nano)) + ' ' + to_string(finding.spec) + '\n';
+      text += std::to_string(std::lround(std::min(finding.seconds, longest_expected) / nano)) + ' ' +
+              to_string(finding.spec) + '\n';
   }
   if (!send_from_rank_0(text, comm)) return {};
   Expected all;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <compare>
 #include <cstddef>
 
-#include "select/rule.hpp"
+#include "select/claims.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto {
@@ -67,11 +66,11 @@ struct CallTraits {
   friend auto operator<=>(const CallTraits&, const CallTraits&) = default;
 };
 
-/// Returns the shortest call of the kind to which `traits` belongs; it represents the kind. Stretto learns by
-/// kind: a kind holds the lengths from a power of two to just below the next one.
+/// Returns the shortest call of the kind to which `traits` belongs; it represents the kind
+/// (shortest_of_kind()).
 inline CallTraits shortest_of(const CallTraits& traits) {
   return {.collective = traits.collective,
-          .bytes = std::bit_floor(traits.bytes),
+          .bytes = shortest_of_kind(traits.bytes),
           .root = has_root(traits.collective) ? traits.root : 0,
           .commutative = traits.commutative,
           .in_place = traits.in_place,
@@ -80,7 +79,7 @@ inline CallTraits shortest_of(const CallTraits& traits) {
 
 /// Returns the longest call of the kind. The choice for the kind must serve this call, too.
 inline CallTraits longest_of(CallTraits traits) {
-  traits.bytes = 2 * std::bit_floor(traits.bytes) - 1;
+  traits.bytes = longest_of_kind(traits.bytes);
   return traits;
 }
 
