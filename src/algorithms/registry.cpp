@@ -103,9 +103,9 @@ std::string to_string(const Recipe& recipe) {
   if (recipe.algorithm == nullptr) return "native";
   std::string text(recipe.algorithm->name);
   for (std::size_t i = 0; i < recipe.parts.size(); ++i) {
-    text += (i == 0 ? "(" : ",") + to_string(recipe.parts[i]);
+    text += (i == 0 ? '(' : ',') + to_string(recipe.parts[i]);
   }
-  if (!recipe.parts.empty()) text += ")";
+  if (!recipe.parts.empty()) text += ')';
   if (recipe.radix != 0) text += ":radix=" + std::to_string(recipe.radix);
   if (recipe.algorithm->takes_late) text += ":late=" + std::to_string(recipe.late);
   if (!recipe.links.empty()) text += ":links=" + links_text(recipe.links);

@@ -100,7 +100,6 @@ void use_library(void* handle) {
 }
 
 void* mpi_symbol(const char* name) {
-  if (!mpi.has_library()) return mpi.own_symbol(name);
   assert(library != nullptr);
   return library == nullptr ? nullptr : dlsym(library, name);
 }
@@ -111,9 +110,6 @@ void* mpi_variable(const char* name) {
 }
 
 void* any_mpi_symbol(const char* name) {
-  if (!mpi.has_library()) {
-    if (void* own = mpi.own_symbol(name)) return own;
-  }
   if (library != nullptr) return mpi_symbol(name);
   const std::optional<Library> found = find_any_library();
   return found ? dlsym(found->handle.get(), name) : nullptr;

@@ -90,8 +90,6 @@ struct InterfaceTraits {
   bool (*may_be_user_op)(MPI_Op) = nullptr;
   bool (*may_be_user_datatype)(MPI_Datatype) = nullptr;
   // The functions of a job without MPI (mpi/own_network.hpp); otherwise nullptr.
-  /// Returns the address of a function, for mpi_symbol().
-  void* (*own_symbol)(const char*) = nullptr;
   /// Returns the error code with which collective call number `call` of a communicator fails, or MPI_SUCCESS.
   /// A call that has not begun also fails if any rank of the communicator has ended.
   int (*why_ended)(MPI_Comm, std::uint64_t call, bool has_begun) = nullptr;
@@ -118,7 +116,7 @@ struct InterfaceTraits {
   static constexpr int first_reason = 1000;
 
   /// Whether there is a library to which the program's collectives can be left.
-  [[nodiscard]] bool has_library() const { return own_symbol == nullptr; }
+  [[nodiscard]] bool has_library() const { return endpoint == nullptr; }
   /// Whether an error is the end of a rank's part, so that no other call of its communicator is possible.
   [[nodiscard]] bool is_end(int error) const { return !has_library() && error >= first_reason; }
 };

@@ -85,7 +85,8 @@ void Outgoing::begin() {
   configure();
   if (stream_ > 0) set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent_of_streams);
   if (::connect(socket_.file(), to.get(), to.length) != 0 && errno != EINPROGRESS) return try_again(errno);
-  if (!endpoint_.poller_.add(socket_, *this, writes_ = true)) try_again(errno);
+  writes_ = true;
+  if (!endpoint_.poller_.add(socket_, *this, writes_)) try_again(errno);
 }
 
 /// Connects again later, unless the rank is gone. A listener that has many visitors closes connections, and a

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
 namespace stretto {
 
@@ -20,7 +17,8 @@ struct FloatControl {
   [[nodiscard]] static FloatControl current() {
     FloatControl now;
 #if defined(__SSE2__)
-    now.vector = _mm_getcsr() & vector_mask;
+    __asm__ volatile("stmxcsr %0" : "=m"(now.vector));
+    now.vector &= vector_mask;
     __asm__ volatile("fnstcw %0" : "=m"(now.x87));
     now.x87 &= x87_mask;
 #elif defined(__aarch64__)
@@ -33,7 +31,10 @@ struct FloatControl {
 
   void set() const {
 #if defined(__SSE2__)
-    _mm_setcsr((_mm_getcsr() & ~vector_mask) | vector);
+    std::uint32_t mxcsr = 0;
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    mxcsr = (mxcsr & ~vector_mask) | vector;
+    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
     std::uint16_t word = 0;
     __asm__ volatile("fnstcw %0" : "=m"(word));
     word = static_cast<std::uint16_t>((word & ~unsigned{x87_mask}) | x87);

@@ -177,7 +177,6 @@ void bind() {
   mpi.may_be_communicator = [](MPI_Comm comm) { return comm != nullptr; };
   mpi.may_be_user_op = [](MPI_Op op) { return op != nullptr; };
   mpi.may_be_user_datatype = [](MPI_Datatype type) { return type != nullptr; };
-  mpi.own_symbol = &find_symbol;
   mpi.why_ended = &why_ended;
   mpi.end_in = [](MPI_Comm comm, std::uint64_t from, const char* reason) {
     job->endpoint->end_in(comm->context, from, reason);

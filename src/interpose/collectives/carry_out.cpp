@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/collectives/collectives.hpp"
 
+#include <cstring>
+
 #include "engine/device/device_stream.hpp"
 #include "engine/device/host_memory.hpp"
 #include "interpose/operations/staged_library_call.hpp"
@@ -49,6 +51,25 @@ std::optional<int> carry_out(ProgramCall& program_call) {
       return synchronize(program_call);
   }
   return std::nullopt;
+}
+
+int finish_at_once(const ProgramCall& program_call) {
+  const BufferArgument& sent = program_call.sent;
+  const BufferArgument& received = program_call.received;
+  int ranks = 0;
+  mpi.Comm_size(program_call.comm, &ranks);
+  std::int64_t count = 0;
+  for (int rank = 0; received.exists && rank < ranks; ++rank)
+    count += received.counts.exist() ? received.counts[rank] : received.count;
+  if (count > 0) {
+    if (ranks > 1) return mpi.err_unsupported_operation;
+    int bytes = 0;
+    mpi.Type_size(received.datatype, &bytes);
+    if (sent.exists && !program_call.in_place() && sent.address != received.address)
+      std::memmove(received.memory(), sent.address, static_cast<std::size_t>(count * bytes));
+  }
+  program_call.request.store(mpi.request_null);
+  return MPI_SUCCESS;
 }
 
 }  // namespace stretto

@@ -9,10 +9,13 @@
 namespace stretto {
 
 /// Carries a call out. If the result is empty, the MPI library must do so, by its own function with unchanged
-/// arguments (`asked` says whether the call is counted). Otherwise the result is an MPI error code, already
-/// reported to the handler of the communicator. After a success, a non-blocking or persistent call has its
-/// request.
+/// arguments. Otherwise the result is an MPI error code, already reported to the handler of the communicator.
+/// After a success, a non-blocking or persistent call has its request.
 std::optional<int> carry_out(ProgramCall& program_call);
+
+/// Carries out a call that has no schedule, in a job without MPI: one without data, or on one rank, whose
+/// output is its input. Returns an MPI error code.
+int finish_at_once(const ProgramCall& program_call);
 
 // The parts of carry_out(), each for similar calls.
 /// Allreduce, reduce, scan, exscan.

@@ -2,6 +2,7 @@
 // The steps that all collectives have in common, from the program's call to the engine.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +64,7 @@ std::optional<int> dispatch(ProgramCall& program_call, const CallTraits& traits,
     }
     return std::nullopt;
   }
-  return report_exceptions(comm, [&]() -> std::optional<int> {
+  try {
     if (program_call.form == Form::blocking) {
       auto message = make_message();
       if (may_be_direct(*state)) {
@@ -81,7 +82,9 @@ std::optional<int> dispatch(ProgramCall& program_call, const CallTraits& traits,
     if (turn.race) own->operation.measure_for(std::move(turn.race), turn.slot);
     hand_over({own, &own->operation}, program_call.form, program_call.request);
     return MPI_SUCCESS;
-  });
+  } catch (const std::exception&) {
+    return report_exception(comm);
+  }
 }
 
 }  // namespace stretto

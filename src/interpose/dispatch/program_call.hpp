@@ -33,6 +33,8 @@ class Numbers {
   Numbers(const RawCount* numbers) : long_(numbers) {}
 
   [[nodiscard]] bool exist() const { return short_ != nullptr || long_ != nullptr; }
+  /// Returns the array of numbers of 64 bits; nullptr if they have another width.
+  [[nodiscard]] const RawCount* of_64_bits() const { return long_; }
   std::int64_t operator[](int rank) const { return short_ != nullptr ? short_[rank] : long_[rank]; }
   friend bool operator==(const Numbers&, const Numbers&) = default;
 

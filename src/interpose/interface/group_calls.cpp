@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -17,102 +18,131 @@
 namespace stretto {
 namespace {
 
-using Work = std::unique_ptr<stretto_work>;
-
-Work work_of(const stretto_group* group) {
-  auto work = std::make_unique<stretto_work>();
-  work->held = group->held;
-  return work;
-}
-
-/// The bytes or elements of one part of a call that is cut: a power of two, so that elements stay aligned.
-constexpr std::size_t most_at_once = std::size_t{1} << 30;
-
-/// Starts a call by start(request), which returns an MPI error code, and adds its request to the work. The
-/// library writes the request to `request`. Returns false, after set_error(), if the call fails.
+/// Returns a work whose calls start(work) starts. If that returns false, gives up those that it has started,
+/// and returns nullptr.
 template <typename Start>
-bool add(const Work& work, const Start& start) {
-  ProgramHandle<MPI_Request> request(mpi.request_null);
-  const int error = start(request.address());
-  if (error != MPI_SUCCESS) {
-    set_error(work->error.empty() ? text_of_error(error) : work->error);
-    return false;
+stretto_work* make_work(const stretto_group& group, const Start& start) {
+  try {
+    auto work = std::make_unique<stretto_work>();
+    work->held = group.held;
+    if (start(*work)) return work.release();
+    stretto_work_free(work.release());
+  } catch (const std::bad_alloc&) {
+    set_error("there is no memory left");
   }
-  work->requests.push_back(request.load());
-  return true;
-}
-
-/// Returns the work. After a failure, gives up the calls that have been started, and returns nullptr.
-stretto_work* finish(Work work, bool is_started) {
-  stretto_work* result = work.release();
-  if (is_started) return result;
-  stretto_work_free(result);
   return nullptr;
 }
 
-/// Starts a call by start(work, request).
-template <typename Start>
-stretto_work* begin(const stretto_group* group, const Start& start) {
-  return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
-    Work work = work_of(group);
-    const bool is_started = add(work, [&](void* request) { return start(*work, request); });
-    return finish(std::move(work), is_started);
-  });
-}
-
-/// Calls start(work, first, count, request) for each part of a message.
-template <typename Start>
-stretto_work* cut(const stretto_group* group, std::size_t count, const Start& start) {
-  return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
-    Work work = work_of(group);
-    bool is_started = true;
-    std::size_t first = 0;
-    do {
-      const std::size_t some = std::min(count - first, most_at_once);
-      is_started =
-          add(work, [&](void* request) { return start(*work, first, static_cast<RawCount>(some), request); });
-      first += some;
-    } while (is_started && first < count);
-    return finish(std::move(work), is_started);
-  });
-}
-
-FormArguments non_blocking(void* request) {
-  return {.form = Form::non_blocking, .request = request};
-}
-
-MPI_Datatype bytes_type() {
-  return mpi.byte;
-}
-
-const std::byte* at(const void* data, std::size_t bytes) {
-  return static_cast<const std::byte*>(data) + bytes;
-}
-std::byte* at(void* data, std::size_t bytes) {
-  return static_cast<std::byte*>(data) + bytes;
-}
-
-#define STRETTO_ONWARD(Name, Iname, name, iname, parameters, arguments, record)                          \
-  [[maybe_unused]] auto name##_onward(const stretto_group* group, stretto_work& work) {                  \
-    static const LibraryFunctions<int(STRETTO_LIST parameters, void*)> functions("own:MPI_" #Iname "_c", \
-                                                                                 "MPI_" #Iname);         \
-    return Onward(functions, group, work);                                                               \
+/// Adds the request of a call that has been started. Returns false, after set_error(), if there is an error.
+bool take(stretto_work& work, ProgramHandle<MPI_Request>& request, int error) {
+  if (error == MPI_SUCCESS) {
+    work.requests.push_back(request.load());
+  } else {
+    set_error(work.error.empty() ? text_of_error(error) : work.error);
   }
-STRETTO_COLLECTIVES(STRETTO_ONWARD, RawCount)
-#undef STRETTO_ONWARD
+  return error == MPI_SUCCESS;
+}
 
-/// Counts and displacements of adjacent parts, one for each rank.
-struct Parts {
-  const RawCount* counts;
-  const RawCount* displacements;
-};
-/// Keeps them in the work, since the call reads them until its end.
-Parts keep_parts(const stretto_group* group, const std::size_t* counts, stretto_work& work) {
-  const auto size = static_cast<std::size_t>(group->size);
+BufferArgument bytes_at(const void* data, std::size_t bytes) {
+  return one_block(data, static_cast<std::int64_t>(bytes), mpi.byte);
+}
+
+/// Lets the library carry a call out with these buffers (nullptr: those of the call). A function with a
+/// single buffer gets the output, or else the input. Returns an MPI error code.
+int start_in_library(const stretto_group& group, stretto_work& work, const ProgramCall& call,
+                     const void* input, void* output, void* request) {
+  const NativeCall native(call);
+  mark_communication_thread(false);
+  // The names are those of MPI's parameters (interpose/collectives/signatures.hpp).
+  const void* const sendbuf = input != nullptr ? input : call.sent.address;
+  void* const recvbuf = output != nullptr ? output : call.received.memory();
+  void* const buffer = output == nullptr && input != nullptr ? const_cast<void*>(input) : recvbuf;
+  const RawCount sendcount = call.sent.count;
+  const RawCount recvcount = call.received.count;
+  const RawCount count = recvcount;
+  const RawCount* const sendcounts = call.sent.counts.of_64_bits();
+  const RawCount* const recvcounts = call.received.counts.of_64_bits();
+  const RawCount* const sdispls = call.sent.displacements.of_64_bits();
+  const RawCount* const rdispls = call.received.displacements.of_64_bits();
+  const RawDatatype sendtype = call.sent.datatype;
+  const RawDatatype recvtype = call.received.datatype;
+  const RawDatatype datatype = recvtype;
+  const RawOp op = call.op;
+  const RawComm comm = call.comm;
+  const int root = call.root;
+  // Groups have no scan, no MPI_Alltoallw, no MPI_Gatherv and no MPI_Scatterv.
+  const RawCount* const displs = rdispls;
+  const RawDatatypes sendtypes{};
+  const RawDatatypes recvtypes{};
+  switch (call.function) {
+#define STRETTO_ONWARD(Name, Iname, name, iname, parameters, arguments, record)                      \
+  case MpiFunction::name: {                                                                          \
+    static const LibraryFunctions<int(STRETTO_LIST parameters, void*)> functions("MPI_" #Iname "_c", \
+                                                                                 "MPI_" #Iname);     \
+    return Onward(functions, group.size, work)(STRETTO_LIST arguments, request);                     \
+  }
+    STRETTO_COLLECTIVES(STRETTO_ONWARD, RawCount)
+#undef STRETTO_ONWARD
+  }
+  return mpi.err_unsupported_operation;
+}
+
+/// Lets the library carry a call out, with host memory in place of device memory that it does not take.
+/// Returns an MPI error code.
+int pass_on(const stretto_group& group, stretto_work& work, const ProgramCall& call, void* request) {
+  const auto start = [&](const void* input, void* output) {
+    return start_in_library(group, work, call, input, output, request);
+  };
+  const std::optional<int> prepared = prepare_library_call(call, start);
+  return prepared ? *prepared : start(nullptr, nullptr);
+}
+
+/// Starts a call of the group: by a schedule, or by the library. Returns false, after set_error(), if it
+/// fails.
+bool add(const stretto_group& group, stretto_work& work, ProgramCall call) {
+  ProgramHandle<MPI_Request> request(mpi.request_null);
+  call.form = Form::non_blocking;
+  call.comm = group.comm;
+  call.request = Place<MPI_Request>::of_program(request.address());
+  const LiveCall live(call.collective(), call.form);
+  std::optional<int> error = session.active ? carry_out(call) : std::nullopt;
+  if (!error) {
+    error = mpi.has_library() ? pass_on(group, work, call, request.address()) : finish_at_once(call);
+  }
+  return take(work, request, *error);
+}
+
+stretto_work* begin(const stretto_group& group, const ProgramCall& call) {
+  return make_work(group, [&](stretto_work& work) { return add(group, work, call); });
+}
+
+/// Starts a call of `count` elements of `bytes` each. `call` has the buffers, without counts. A long call is
+/// cut into parts of a power of two of elements, so that these stay aligned.
+stretto_work* begin_in_parts(const stretto_group& group, ProgramCall call, std::size_t count,
+                             std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  return make_work(group, [&](stretto_work& work) {
+    for (std::size_t left = count;; left -= most) {
+      call.sent.count = call.received.count = static_cast<std::int64_t>(std::min(left, most));
+      if (!add(group, work, call)) return false;
+      if (left <= most) return true;
+      for (BufferArgument* buffer : {&call.sent, &call.received}) {
+        if (buffer->address != nullptr && !buffer->in_place())
+          buffer->address = static_cast<const std::byte*>(buffer->address) + most * bytes;
+      }
+    }
+  });
+}
+
+/// Returns the buffer of adjacent blocks, one for each rank. The work keeps the numbers, since the call reads
+/// them until its end.
+BufferArgument blocks_at(const void* data, const std::size_t* counts, MPI_Datatype datatype,
+                         const stretto_group& group, stretto_work& work) {
+  const auto size = static_cast<std::size_t>(group.size);
   std::vector<RawCount>& all = work.numbers.emplace_back(counts, counts + size);
   all.resize(2 * size);
-  std::exclusive_scan(counts, counts + size, all.begin() + group->size, RawCount{0});
-  return {all.data(), all.data() + size};
+  std::exclusive_scan(counts, counts + size, all.begin() + group.size, RawCount{0});
+  return all_blocks(data, all.data(), all.data() + size, datatype);
 }
 
 /// The bytes of a message between two ranks, as an int counts them.
@@ -129,27 +159,30 @@ class MessageCount {
   std::optional<BytesType> all_;
 };
 
-/// Starts a message between two ranks, by start_with(buffer, MPI_Request*). Host memory takes the place of
-/// device memory that the library does not take. Returns an MPI error code.
+/// Starts a message between two ranks, by start(buffer, MessageCount, MPI_Request*). Host memory takes the
+/// place of device memory that the library does not take.
 template <typename Start>
-int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
-                  void* request_of_work, const Start& start_with) {
-  const auto request = Place<MPI_Request>::of_program(request_of_work);
-  const auto start = [&](void* its_buffer) {
-    return request.through_word([&](MPI_Request* word) { return start_with(its_buffer, word); });
-  };
-  if (may_need_staging()) {
-    const auto staged = stage_for_library(
-        buffers, Form::non_blocking, request, group->comm, [&](const void* input, void* output) {
-          return start(input != nullptr ? const_cast<void*>(input) : output);
-        });
-    if (staged) return *staged;
-  }
-  if (device_stream() != nullptr) {
-    const int error = await_device_stream(buffer, nullptr, group->comm);
-    if (error != MPI_SUCCESS) return error;
-  }
-  return start(buffer);
+stretto_work* begin_message(const stretto_group& group, const LibraryBuffers& buffers, std::size_t bytes,
+                            const Start& start) {
+  return make_work(group, [&](stretto_work& work) {
+    ProgramHandle<MPI_Request> request(mpi.request_null);
+    const auto word = Place<MPI_Request>::of_program(request.address());
+    const MessageCount message(bytes);
+    const auto start_at = [&](const void* input, void* output) {
+      void* const buffer = input != nullptr ? const_cast<void*>(input) : output;
+      return word.through_word([&](MPI_Request* made) { return start(buffer, message, made); });
+    };
+    std::optional<int> error;
+    if (may_need_staging())
+      error = stage_for_library(buffers, Form::non_blocking, word, group.comm, start_at);
+    if (!error) {
+      const void* const input = buffers.input.buffer;
+      void* const output = const_cast<void*>(buffers.output.buffer);
+      error = device_stream() == nullptr ? MPI_SUCCESS : await_device_stream(input, output, group.comm);
+      if (*error == MPI_SUCCESS) error = start_at(input, output);
+    }
+    return take(work, request, *error);
+  });
 }
 
 }  // namespace
@@ -165,11 +198,12 @@ STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, cons
                                                       size_t count, stretto_type type, stretto_op op) {
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
-  return cut(group, count, [&](stretto_work& work, std::size_t first, RawCount some, void* request) {
-    const void* from = in == out ? mpi.in_place : at(in, first * by.bytes);
-    return allreduce(allreduce_onward(group, work), non_blocking(request), from, at(out, first * by.bytes),
-                     some, by.datatype, by.op, group->comm, request);
-  });
+  return begin_in_parts(*group,
+                        {.function = MpiFunction::allreduce,
+                         .sent = one_block(in == out ? mpi.in_place : in, 0, by.datatype),
+                         .received = one_block(out, 0, by.datatype),
+                         .op = by.op},
+                        count, by.bytes);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const void* in, void* out,
@@ -177,12 +211,13 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const v
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const bool is_root = group->rank == root;
-  return cut(group, count, [&](stretto_work& work, std::size_t first, RawCount some, void* request) {
-    const void* from = is_root && in == out ? mpi.in_place : at(in, first * by.bytes);
-    void* into = is_root ? at(out, first * by.bytes) : nullptr;
-    return reduce(reduce_onward(group, work), non_blocking(request), from, into, some, by.datatype, by.op,
-                  root, group->comm, request);
-  });
+  return begin_in_parts(*group,
+                        {.function = MpiFunction::reduce,
+                         .sent = one_block(is_root && in == out ? mpi.in_place : in, 0, by.datatype),
+                         .received = one_block(is_root ? out : nullptr, 0, by.datatype),
+                         .op = by.op,
+                         .root = root},
+                        count, by.bytes);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
@@ -190,109 +225,100 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
                                                            stretto_op op) {
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
-  return begin(group, [&](stretto_work& work, void* request) {
-    const RawCount* const parts = keep_parts(group, counts, work).counts;
-    const bool is_even =
-        std::all_of(parts, parts + group->size, [&](RawCount one) { return one == parts[0]; });
-    return is_even ? reduce_scatter_block(reduce_scatter_block_onward(group, work), non_blocking(request), in,
-                                          out, parts[0], by.datatype, by.op, group->comm, request)
-                   : reduce_scatter(reduce_scatter_onward(group, work), non_blocking(request), in, out, parts,
-                                    by.datatype, by.op, group->comm, request);
+  const auto block = static_cast<std::int64_t>(counts[0]);
+  if (std::all_of(counts, counts + group->size, [&](std::size_t each) { return each == counts[0]; }))
+    return begin(*group, {.function = MpiFunction::reduce_scatter_block,
+                          .sent = one_block(in, block, by.datatype),
+                          .received = one_block(out, block, by.datatype),
+                          .op = by.op});
+  return make_work(*group, [&](stretto_work& work) {
+    const BufferArgument received = blocks_at(out, counts, by.datatype, *group, work);
+    return add(*group, work,
+               {.function = MpiFunction::reduce_scatter,
+                .sent = all_blocks(in, received.counts, {}, by.datatype),
+                .received = received,
+                .op = by.op});
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root) {
-  return cut(group, bytes, [&](stretto_work& work, std::size_t first, RawCount some, void* request) {
-    return bcast(bcast_onward(group, work), non_blocking(request), static_cast<void*>(at(data, first)), some,
-                 bytes_type(), root, group->comm, request);
-  });
+  return begin_in_parts(
+      *group,
+      {.function = MpiFunction::bcast, .sent = no_buffer(), .received = bytes_at(data, 0), .root = root},
+      bytes, 1);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out,
                                                       size_t bytes) {
-  const auto count = static_cast<RawCount>(bytes);
-  return begin(group, [&](stretto_work& work, void* request) {
-    return allgather(allgather_onward(group, work), non_blocking(request), in, count, bytes_type(), out,
-                     count, bytes_type(), group->comm, request);
-  });
+  return begin(
+      *group,
+      {.function = MpiFunction::allgather, .sent = bytes_at(in, bytes), .received = bytes_at(out, bytes)});
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_allgatherv(stretto_group* group, const void* in, void* out,
                                                        const size_t* bytes) {
-  return begin(group, [&](stretto_work& work, void* request) {
-    const Parts parts = keep_parts(group, bytes, work);
-    return allgatherv(allgatherv_onward(group, work), non_blocking(request), in, parts.counts[group->rank],
-                      bytes_type(), out, parts.counts, parts.displacements, bytes_type(), group->comm,
-                      request);
+  return make_work(*group, [&](stretto_work& work) {
+    return add(*group, work,
+               {.function = MpiFunction::allgatherv,
+                .sent = bytes_at(in, bytes[group->rank]),
+                .received = blocks_at(out, bytes, mpi.byte, *group, work)});
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out,
                                                    size_t bytes, int root) {
-  const auto count = static_cast<RawCount>(bytes);
-  return begin(group, [&](stretto_work& work, void* request) {
-    return gather(gather_onward(group, work), non_blocking(request), in, count, bytes_type(), out, count,
-                  bytes_type(), root, group->comm, request);
-  });
+  return begin(*group, {.function = MpiFunction::gather,
+                        .sent = bytes_at(in, bytes),
+                        .received = bytes_at(out, bytes),
+                        .root = root});
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out,
                                                     size_t bytes, int root) {
-  const auto count = static_cast<RawCount>(bytes);
-  return begin(group, [&](stretto_work& work, void* request) {
-    return scatter(scatter_onward(group, work), non_blocking(request), in, count, bytes_type(), out, count,
-                   bytes_type(), root, group->comm, request);
-  });
+  return begin(*group, {.function = MpiFunction::scatter,
+                        .sent = bytes_at(in, bytes),
+                        .received = bytes_at(out, bytes),
+                        .root = root});
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, void* out,
                                                      size_t bytes) {
-  const auto count = static_cast<RawCount>(bytes);
-  return begin(group, [&](stretto_work& work, void* request) {
-    return alltoall(alltoall_onward(group, work), non_blocking(request), in, count, bytes_type(), out, count,
-                    bytes_type(), group->comm, request);
-  });
+  return begin(
+      *group,
+      {.function = MpiFunction::alltoall, .sent = bytes_at(in, bytes), .received = bytes_at(out, bytes)});
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, const void* in,
                                                       const size_t* in_bytes, void* out,
                                                       const size_t* out_bytes) {
-  return begin(group, [&](stretto_work& work, void* request) {
-    const Parts sent = keep_parts(group, in_bytes, work);
-    const Parts received = keep_parts(group, out_bytes, work);
-    return alltoallv(alltoallv_onward(group, work), non_blocking(request), in, sent.counts,
-                     sent.displacements, bytes_type(), out, received.counts, received.displacements,
-                     bytes_type(), group->comm, request);
+  return make_work(*group, [&](stretto_work& work) {
+    return add(*group, work,
+               {.function = MpiFunction::alltoallv,
+                .sent = blocks_at(in, in_bytes, mpi.byte, *group, work),
+                .received = blocks_at(out, out_bytes, mpi.byte, *group, work)});
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
-  return begin(group, [&](stretto_work& work, void* request) {
-    return barrier(barrier_onward(group, work), non_blocking(request), group->comm, request);
-  });
+  return begin(*group, {.function = MpiFunction::barrier, .sent = no_buffer(), .received = no_buffer()});
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,
                                                  int tag) {
-  return begin(group, [&](stretto_work& /*work*/, void* request) {
-    const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes, .data = {}}, .output = {}};
-    const MessageCount message(bytes);
-    return start_message(
-        group, buffers, const_cast<void*>(in), request, [&](void* buffer, MPI_Request* word) {
-          return mpi.Isend(buffer, message.count(), message.datatype(), to, tag, group->comm, word);
-        });
-  });
+  const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes, .data = {}}, .output = {}};
+  return begin_message(
+      *group, buffers, bytes, [&](void* buffer, const MessageCount& message, MPI_Request* word) {
+        return mpi.Isend(buffer, message.count(), message.datatype(), to, tag, group->comm, word);
+      });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from,
                                                  int tag) {
-  return begin(group, [&](stretto_work& /*work*/, void* request) {
-    const LibraryBuffers buffers{
-        .input = {}, .output = {.buffer = out, .bytes = bytes, .data = {}}, .is_message = true};
-    const MessageCount message(bytes);
-    return start_message(group, buffers, out, request, [&](void* buffer, MPI_Request* word) {
-      return mpi.Irecv(buffer, message.count(), message.datatype(),
-                       from == STRETTO_ANY_SOURCE ? mpi.any_source : from, tag, group->comm, word);
-    });
-  });
+  const LibraryBuffers buffers{
+      .input = {}, .output = {.buffer = out, .bytes = bytes, .data = {}}, .is_message = true};
+  return begin_message(
+      *group, buffers, bytes, [&](void* buffer, const MessageCount& message, MPI_Request* word) {
+        return mpi.Irecv(buffer, message.count(), message.datatype(),
+                         from == STRETTO_ANY_SOURCE ? mpi.any_source : from, tag, group->comm, word);
+      });
 }

@@ -74,7 +74,10 @@ STRETTO_VISIBLE int stretto_work_wait(stretto_work* work, double seconds) {
   std::optional<AwaitedRequest> awaited;
   if (const Pending* pending = find_awaited(*work)) awaited.emplace(*pending);
   bool ended = false;
-  wait_until([&] { return (ended = has_ended(*work)) || seconds_now() > until; });
+  wait_until([&] {
+    ended = has_ended(*work);
+    return ended || seconds_now() > until;
+  });
   return ended ? 1 : 0;
 }
 

@@ -58,13 +58,12 @@ using Narrowed = std::conditional_t<std::is_same_v<T, RawCount>, int,
                                     std::conditional_t<std::is_same_v<T, const RawCount*>, const int*, T>>;
 
 /// The library's functions for the calls of a collective that no schedule carries out: with 64-bit counts,
-/// which libraries of MPI 3 lack, and with int. A job without MPI has functions of its own.
+/// which libraries of MPI 3 lack, and with int.
 template <typename Function>
 struct LibraryFunctions;
 template <typename... Arguments>
 struct LibraryFunctions<int(Arguments...)> {
-  LibraryFunctions(const char* own, const char* name)
-      : wide(mpi.has_library() ? own + own_prefix.size() : own), narrow(name) {}
+  LibraryFunctions(const char* wide_name, const char* name) : wide(wide_name), narrow(name) {}
 
   Next<int(Arguments...)> wide;
   Next<int(Narrowed<Arguments>...)> narrow;
@@ -74,13 +73,10 @@ struct LibraryFunctions<int(Arguments...)> {
 template <typename... Arguments>
 class Onward {
  public:
-  Onward(const LibraryFunctions<int(Arguments...)>& functions, const stretto_group* group, stretto_work& work)
-      : functions_(functions), size_(group->size), work_(work) {}
-
-  [[nodiscard]] bool concerns_stretto() const { return functions_.wide.concerns_stretto(); }
+  Onward(const LibraryFunctions<int(Arguments...)>& functions, int size, stretto_work& work)
+      : functions_(functions), size_(size), work_(work) {}
 
   int operator()(Arguments... arguments) const {
-    if (!mpi.has_library()) return functions_.wide(arguments...);
     Units units;
     (count_in(units, arguments), ...);
     if (!units.fit() && functions_.wide.address() != nullptr) return functions_.wide(arguments...);

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -25,9 +27,10 @@
 namespace stretto {
 namespace {
 
-/// An exception with one line of text.
-struct StartError {
-  std::string line;
+/// Says in one line why a job cannot start.
+class StartError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 class Store {
@@ -36,14 +39,14 @@ class Store {
 
   void set(const std::string& key, std::span<const std::byte> value) const {
     if (store_.set(store_.of, key.c_str(), value.data(), value.size()) < 0)
-      throw StartError{"the store did not accept " + key};
+      throw StartError("the store did not accept " + key);
   }
   /// Waits for the value of a key.
   void get(const std::string& key, std::span<std::byte> value) const {
     const long bytes = store_.get(store_.of, key.c_str(), value.data(), value.size());
     if (bytes != static_cast<long>(value.size()))
-      throw StartError{"the store did not return " + key +
-                       (bytes < 0 ? "" : ", but a value of " + std::to_string(bytes) + " bytes")};
+      throw StartError("the store did not return " + key +
+                       (bytes < 0 ? "" : ", but a value of " + std::to_string(bytes) + " bytes"));
   }
 
  private:
@@ -72,7 +75,7 @@ std::unique_ptr<Endpoint> meet(int rank, int ranks, const Store& store, const st
                                const SipKey& secret) {
   std::string error;
   std::optional<Address> own = find_own_address(named_interfaces(), host, error);
-  if (!own) throw StartError{error.empty() ? "this node has no network address" : error};
+  if (!own) throw StartError(error.empty() ? "this node has no network address" : error);
   Socket listener = listen_at(*own);
   const bool is_parent = rank % 2 == 0 && rank + 1 < ranks;
   if (is_parent) store.set(address_key(rank), bytes_of(*own));
@@ -152,7 +155,7 @@ STRETTO_VISIBLE int stretto_begin_by_store(int rank, int ranks, const stretto_st
       std::memcpy(key.data(), secret, key.size());
       return begin(rank, ranks, Store(*store), host == nullptr ? "" : host, key, seconds);
     } catch (const StartError& error) {
-      return set_error(error.line);
+      return set_error(error.what());
     } catch (const std::system_error& error) {
       return set_error(std::string("this rank cannot create its sockets: ") + error.what());
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/operations/run_operation.hpp"
 
+#include <exception>
+#include <new>
+
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
@@ -26,6 +29,17 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
 int report(MPI_Comm comm, int error) {
   mpi.Comm_call_errhandler(comm, error);
   return error;
+}
+
+int report_exception(MPI_Comm comm) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return report(comm, mpi.err_no_mem);
+  } catch (const std::exception& error) {
+    complain(this_rank() + ": " + error.what());
+    return report(comm, mpi.err_other);
+  }
 }
 
 void wait_for(Outstanding& call) {

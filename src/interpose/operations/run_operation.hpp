@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -25,19 +23,9 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
 /// Calls the error handler of the program's communicator. Returns the error.
 int report(MPI_Comm comm, int error);
 
-/// Returns work(). If that throws, writes what failed (unless memory ran out), reports an error to the
-/// handler of `comm`, and returns that error.
-template <typename Work>
-std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return report(comm, mpi.err_no_mem);
-  } catch (const std::exception& error) {
-    complain(this_rank() + ": " + error.what());
-    return report(comm, mpi.err_other);
-  }
-}
+/// Writes what failed (unless memory ran out), reports an error to the handler of `comm`, and returns that
+/// error. To be called where an exception has been caught.
+int report_exception(MPI_Comm comm);
 
 /// Advances a call, and all outstanding ones, until the call has ended.
 void wait_for(Outstanding& call);

@@ -21,6 +21,7 @@
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/status.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {
@@ -313,7 +314,7 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Form form, P
                                      MPI_Comm comm,
                                      const std::function<int(const void* input, void* output)>& call) {
   if (!is_on_device(buffers.input) && !is_on_device(buffers.output)) return {};
-  return report_exceptions(comm, [&]() -> int {
+  try {
     const auto staged = std::make_shared<StagedLibraryCall>(buffers, comm);
     const bool is_persistent = form == Form::persistent;
     if (is_persistent) {
@@ -341,7 +342,9 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Form form, P
     add_outstanding(staged);
     request.store(make_request(staged, false));
     return MPI_SUCCESS;
-  });
+  } catch (const std::exception&) {
+    return report_exception(comm);
+  }
 }
 
 }  // namespace stretto

@@ -47,9 +47,6 @@ struct PassingOn {
   ~PassingOn() { --passing_on; }
 };
 
-/// The prefix of the names of functions in a job without MPI.
-constexpr std::string_view own_prefix = "own:";
-
 /// The function to which calls of an interposed function go on.
 template <typename Function>
 class Next;
@@ -62,7 +59,6 @@ class Next<int(Arguments...)> {
       : symbol_(symbol),
         otherwise_(otherwise),
         is_pmpi_(std::string_view(symbol).starts_with('P')),
-        serves_(std::string_view(symbol).starts_with(own_prefix) ? &session.active : &session.serves_program),
         function_(reinterpret_cast<Function*>(find_next(symbol, otherwise))) {
     goes_to_tool_ =
         !is_pmpi_ && function_ != nullptr && !is_of_library(reinterpret_cast<void*>(function_), symbol);
@@ -76,7 +72,7 @@ class Next<int(Arguments...)> {
   /// Whether a call is Stretto's concern: Stretto serves this process, MPI is initialized, and Stretto has
   /// not seen the call before. All other calls are passed on unread.
   [[nodiscard]] bool concerns_stretto() const {
-    return serves_->load(std::memory_order_acquire) && !was_handled();
+    return session.serves_program.load(std::memory_order_acquire) && !was_handled();
   }
 
   int operator()(Arguments... arguments) const {
@@ -96,7 +92,6 @@ class Next<int(Arguments...)> {
   const char* symbol_;
   const char* otherwise_;
   bool is_pmpi_;
-  const std::atomic<bool>* serves_;
   Function* function_;
   bool goes_to_tool_ = false;
 };
