@@ -100,6 +100,7 @@ void use_library(void* handle) {
 }
 
 void* mpi_symbol(const char* name) {
+  if (!mpi.has_library()) return nullptr;
   assert(library != nullptr);
   return library == nullptr ? nullptr : dlsym(library, name);
 }

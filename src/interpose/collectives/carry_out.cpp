@@ -53,7 +53,7 @@ std::optional<int> carry_out(ProgramCall& program_call) {
   return std::nullopt;
 }
 
-int finish_at_once(const ProgramCall& program_call) {
+int finish_at_once(const ProgramCall& program_call, const void* input, void* output) {
   const BufferArgument& sent = program_call.sent;
   const BufferArgument& received = program_call.received;
   int ranks = 0;
@@ -65,8 +65,10 @@ int finish_at_once(const ProgramCall& program_call) {
     if (ranks > 1) return mpi.err_unsupported_operation;
     int bytes = 0;
     mpi.Type_size(received.datatype, &bytes);
-    if (sent.exists && !program_call.in_place() && sent.address != received.address)
-      std::memmove(received.memory(), sent.address, static_cast<std::size_t>(count * bytes));
+    const void* const from = input != nullptr ? input : sent.address;
+    void* const to = output != nullptr ? output : received.memory();
+    if (sent.exists && !program_call.in_place() && from != to)
+      std::memmove(to, from, static_cast<std::size_t>(count * bytes));
   }
   program_call.request.store(mpi.request_null);
   return MPI_SUCCESS;

@@ -14,8 +14,9 @@ namespace stretto {
 std::optional<int> carry_out(ProgramCall& program_call);
 
 /// Carries out a call that has no schedule, in a job without MPI: one without data, or on one rank, whose
-/// output is its input. Returns an MPI error code.
-int finish_at_once(const ProgramCall& program_call);
+/// output is its input. `input` and `output` are host memory in place of its buffers, if they are not null.
+/// Returns an MPI error code.
+int finish_at_once(const ProgramCall& program_call, const void* input, void* output);
 
 // The parts of carry_out(), each for similar calls.
 /// Allreduce, reduce, scan, exscan.

@@ -87,11 +87,12 @@ int start_in_library(const stretto_group& group, stretto_work& work, const Progr
   return mpi.err_unsupported_operation;
 }
 
-/// Lets the library carry a call out, with host memory in place of device memory that it does not take.
-/// Returns an MPI error code.
+/// Carries out a call that has no schedule, with host memory in place of device memory that the library does
+/// not take. Returns an MPI error code.
 int pass_on(const stretto_group& group, stretto_work& work, const ProgramCall& call, void* request) {
   const auto start = [&](const void* input, void* output) {
-    return start_in_library(group, work, call, input, output, request);
+    return mpi.has_library() ? start_in_library(group, work, call, input, output, request)
+                             : finish_at_once(call, input, output);
   };
   const std::optional<int> prepared = prepare_library_call(call, start);
   return prepared ? *prepared : start(nullptr, nullptr);
@@ -106,9 +107,7 @@ bool add(const stretto_group& group, stretto_work& work, ProgramCall call) {
   call.request = Place<MPI_Request>::of_program(request.address());
   const LiveCall live(call.collective(), call.form);
   std::optional<int> error = session.active ? carry_out(call) : std::nullopt;
-  if (!error) {
-    error = mpi.has_library() ? pass_on(group, work, call, request.address()) : finish_at_once(call);
-  }
+  if (!error) error = pass_on(group, work, call, request.address());
   return take(work, request, *error);
 }
 
