@@ -79,10 +79,6 @@ Spec choose_own(const CallShape& call) {
   return row == nullptr ? Spec{} : row->spec_for(call);
 }
 
-Spec choose_reproducible(const CallShape& call) {
-  return choose_in(RuleSection::reproducible, call);
-}
-
 std::size_t native_floor(Collective collective, Form form, int sharing_ranks) {
   if (collective == Collective::barrier) return 0;  // it has no bytes
   const auto& floors =

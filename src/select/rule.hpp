@@ -118,10 +118,6 @@ Spec choose_for_lengths(const CallShape& call);
 /// order.
 Spec choose_own(const CallShape& call);
 
-/// Returns the choice under STRETTO_REPRODUCIBLE, for reductions. It uses only algorithms that compute the
-/// fixed tree (algorithms/fixed_tree.hpp).
-Spec choose_reproducible(const CallShape& call);
-
 /// Returns the number of bytes below which choose() returns `native` for any shape, so that a small call need
 /// not look at its communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.
 std::size_t native_floor(Collective collective, Form form = Form::blocking, int sharing_ranks = 0);

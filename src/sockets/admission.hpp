@@ -23,6 +23,7 @@
 #include <optional>
 
 #include "sockets/address.hpp"
+#include "sockets/limit_clock.hpp"
 #include "sockets/siphash.hpp"
 
 namespace stretto {
@@ -71,7 +72,7 @@ struct Listener {
 /// A connection to this rank's listener that has not yet proved that it belongs to the job.
 class Visitor {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = LimitClock;
 
   Visitor(Socket socket, Clock::time_point until) : socket_(std::move(socket)), until_(until) {}
 

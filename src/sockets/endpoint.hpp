@@ -27,6 +27,7 @@
 
 #include "sockets/admission.hpp"
 #include "sockets/inbox.hpp"
+#include "sockets/limit_clock.hpp"
 #include "sockets/message.hpp"
 #include "sockets/poller.hpp"
 
@@ -61,7 +62,7 @@ constexpr int parent_in_start(int rank) {
 
 class Endpoint {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = LimitClock;
 
   /// `listener` listens at `listens_at`. Throws std::system_error.
   Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, const Address& listens_at);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../algorithms/topologies.hpp"
+#include "select/claims.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
@@ -356,7 +357,10 @@ TEST(Rule, WhatIsReproducibleHasTheFixedTreeAndKeepsOrder) {
       for (const Topology& topology :
            {Topology::flat(nodes), equal_nodes(nodes, 4), ragged_nodes(random, nodes, 1, 4)}) {
         for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
-          const Spec spec = choose_reproducible(shape_of(collective, bytes, topology));
+          const Spec spec = *decide({.call = shape_of(collective, bytes, topology),
+                                     .topology = topology,
+                                     .learning = {.reproducible = true}})
+                                 .spec;
           ASSERT_FALSE(spec.is_native());
           EXPECT_TRUE(has_fixed_tree(spec.recipe, topology)) << to_string(spec);
           EXPECT_TRUE(keeps_order(spec.recipe, topology)) << to_string(spec);

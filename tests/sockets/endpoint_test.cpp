@@ -57,7 +57,7 @@ TEST(Endpoint, TheNumberOfStreamsMayChangeAtAnyTime) {
       EXPECT_TRUE(received[i].has(1, filled(sent[i].message().bytes, i))) << i;
     job.leave(1);
     for (int i = 0; i < 50; ++i) job.progress();
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    LimitClock::run_ahead(std::chrono::milliseconds(300));
     for (int i = 0; i < 50; ++i) job.progress();
     ASSERT_EQ(job.failures(), "") << seed;
   }
@@ -480,7 +480,7 @@ TEST_P(OverStreams, RanksLeaveInAnyOrder) {
       ASSERT_LT(std::chrono::steady_clock::now() - began, Job::patience) << seed;
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(index));
       for (int i = 0; i < 50; ++i) job.progress();
-      std::this_thread::sleep_for(std::chrono::milliseconds(seed == 4 ? 300 : 1));
+      LimitClock::run_ahead(std::chrono::milliseconds(seed == 4 ? 300 : 1));
       for (int i = 0; i < 50; ++i) job.progress();
       ASSERT_EQ(job.failures(), "") << seed;
     }
@@ -549,7 +549,7 @@ TEST_P(OverStreams, AFarewellMayBeReadLate) {
   job.kill(1);
   job[0].progress();
   for (int i = 0; i < 3; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    LimitClock::run_ahead(std::chrono::milliseconds(300));
     job[0].progress();
   }
   EXPECT_TRUE(job.until([&] { return job[0].probe(1, 1, 5).has_value(); }));
