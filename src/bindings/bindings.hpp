@@ -27,9 +27,9 @@ inline std::optional<double> if_known(double figure) {
   return figure > 0 ? std::optional(figure) : std::nullopt;
 }
 
-/// Returns the decision for blocking calls of this many bytes on communicators of this shape.
+/// Returns the decision for calls of this many bytes on communicators of this shape.
 std::optional<Decision> find_decision(const Fabric& fabric, Collective collective, std::size_t bytes,
-                                      const Topology& topology, bool in_place);
+                                      const Topology& topology, bool in_place, Form form);
 
 using Environment = std::map<std::string, std::string>;
 /// Reads the settings as rank 0 of a job does.

@@ -70,8 +70,7 @@ std::vector<Finding> find_modelled(const Question& question, const Machine& mach
   if (!is_modelled || call.nodes < 2) return {};
   CallShape shape = call;
   shape.bytes = modelled_length(call.bytes);
-  const auto found = find_fastest_without_library(shape, question.topology, machine);
-  return found ? std::vector{*found} : std::vector<Finding>{};
+  return find_fastest_without_library(shape, question.topology, machine);
 }
 
 std::vector<ClaimInJob> all_claims_in_job(const std::string& name, std::size_t bytes,
@@ -96,7 +95,10 @@ std::vector<ClaimInJob> all_claims_in_job(const std::string& name, std::size_t b
   std::optional<Finding> learnt;
   std::vector<Finding> modelled;
   if (fabric != nullptr) {
-    const auto decision = find_decision(*fabric, collective, bytes, topology, false);
+    // Calls of jobs without MPI do not block, and PyTorch reduces in place.
+    const bool in_place = !has_library && collective == Collective::allreduce;
+    const auto decision = find_decision(*fabric, collective, bytes, topology, in_place,
+                                        has_library ? Form::blocking : Form::non_blocking);
     if (decision) {
       learnt = {.spec = decision->spec, .seconds = decision->seconds, .bytes = decision->bytes};
       question.learnt = &*learnt;

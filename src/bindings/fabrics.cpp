@@ -16,12 +16,12 @@ namespace nb = nanobind;
 
 namespace stretto {
 std::optional<Decision> find_decision(const Fabric& fabric, Collective collective, std::size_t bytes,
-                                      const Topology& topology, bool in_place) {
+                                      const Topology& topology, bool in_place, Form form) {
   const Decision* decision = fabric.find({.nodes = topology.nodes,
                                           .min_ppn = topology.min_ppn,
                                           .max_ppn = topology.max_ppn,
                                           .collective = collective,
-                                          .form = Form::blocking,
+                                          .form = form,
                                           .in_place = in_place,
                                           .from = shortest_of_kind(bytes)});
   return decision == nullptr ? std::nullopt : std::optional(*decision);
@@ -86,11 +86,13 @@ void bind_fabrics(nb::module_& module) {
       .def(
           "find",
           [](const Fabric& fabric, const std::string& collective, std::size_t bytes, const Topology& topology,
-             bool in_place) {
-            return find_decision(fabric, collective_named(collective), bytes, topology, in_place);
+             bool in_place, bool blocking) {
+            return find_decision(fabric, collective_named(collective), bytes, topology, in_place,
+                                 blocking ? Form::blocking : Form::non_blocking);
           },
           nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("in_place") = false,
-          "The decision for blocking calls of this many bytes on communicators of this shape.");
+          nb::arg("blocking") = true,
+          "The decision for calls of this many bytes on communicators of this shape.");
 }
 
 }  // namespace stretto

@@ -136,10 +136,7 @@ std::string why_unused(Source source, const Question& question) {
   if (!setting.empty()) return std::string(setting);
   if (settings.online == Online::off) return "STRETTO_ONLINE=0";
   if (question.call.has_dominant_node) return "one node has most of the bytes";
-  if (!question.has_library) {
-    if (source == Source::learnt) return "without MPI there is no MPI default to compare calls with";
-    return question.topology.nodes < 2 ? "there is one node" : "";
-  }
+  if (!question.has_library) return question.topology.nodes < 2 ? "there is one node" : "";
   // With a library, the model only proposes specs, and calls show which is faster.
   if (source == Source::model && settings.online == Online::freeze) return "STRETTO_ONLINE=freeze";
   if (question.call.bytes >= question.least_learnt) return {};

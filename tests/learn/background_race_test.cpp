@@ -3,20 +3,25 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace stretto {
 namespace {
 
 const Spec choice = parse_spec(Collective::allreduce, "ring");
 const Spec library = parse_spec(Collective::allreduce, "native:segments=1");
+constexpr std::size_t measured_calls = policies::background[0].turns.size();
 
 /// Races calls that take these seconds on each side, with noise. Returns the outcome on a rank.
 std::optional<BackgroundRace::Outcome> run(double of_choice, double of_library, double noise, unsigned seed) {
   std::mt19937 random(seed);
   std::lognormal_distribution<double> factor(0, noise);
-  BackgroundRace race(choice, library);
-  for (std::size_t call = 0; call < BackgroundRace::measured_calls; ++call) {
+  const auto race_of = BackgroundRace::with_library(choice, library);
+  BackgroundRace& race = *race_of;
+  for (std::size_t call = 0; call < measured_calls; ++call) {
     EXPECT_FALSE(race.wants_agreement());
     const BackgroundRace::Turn turn = race.next();
     if (!turn.slot) return std::nullopt;
@@ -46,17 +51,19 @@ TEST(BackgroundRace, InDoubtTheLibraryWins) {
 }
 
 TEST(BackgroundRace, BothSidesHaveAsManyCalls) {
-  BackgroundRace race(choice, library);
+  const auto race_of = BackgroundRace::with_library(choice, library);
+  BackgroundRace& race = *race_of;
   std::size_t by_choice = 0;
-  for (std::size_t call = 0; call < BackgroundRace::measured_calls; ++call) {
+  for (std::size_t call = 0; call < measured_calls; ++call) {
     by_choice += *race.next().spec == choice ? 1 : 0;
   }
-  EXPECT_EQ(by_choice, BackgroundRace::measured_calls / 2);
+  EXPECT_EQ(by_choice, measured_calls / 2);
 }
 
 TEST(BackgroundRace, UntilTheRanksAgreeTheChoiceIsInForce) {
-  BackgroundRace race(choice, library);
-  for (std::size_t call = 0; call < BackgroundRace::measured_calls; ++call) race.next();
+  const auto race_of = BackgroundRace::with_library(choice, library);
+  BackgroundRace& race = *race_of;
+  for (std::size_t call = 0; call < measured_calls; ++call) race.next();
   for (int call = 0; call < 10; ++call) {
     const BackgroundRace::Turn turn = race.next();
     EXPECT_EQ(*turn.spec, choice);
@@ -65,8 +72,9 @@ TEST(BackgroundRace, UntilTheRanksAgreeTheChoiceIsInForce) {
 }
 
 TEST(BackgroundRace, ACallThatHasNotEndedOnARankPutsItOff) {
-  BackgroundRace race(choice, library);
-  for (std::size_t call = 0; call < BackgroundRace::measured_calls; ++call) {
+  const auto race_of = BackgroundRace::with_library(choice, library);
+  BackgroundRace& race = *race_of;
+  for (std::size_t call = 0; call < measured_calls; ++call) {
     const BackgroundRace::Turn turn = race.next();
     if (call > 0) race.count(*turn.slot, 1e-3);
   }
@@ -76,6 +84,68 @@ TEST(BackgroundRace, ACallThatHasNotEndedOnARankPutsItOff) {
   race.count(0, 1e-3);
   race.agree(race.figures());
   EXPECT_TRUE(race.outcome());
+}
+
+/// Lets specs race without a library, whose calls take so long, and returns the race when it is over.
+std::shared_ptr<BackgroundRace> run_without_library(const std::vector<std::pair<Spec, double>>& seconds_of,
+                                                    double noise, unsigned seed, double& seconds,
+                                                    int& calls) {
+  std::mt19937 random(seed);
+  std::lognormal_distribution<double> factor(0, noise);
+  std::vector<Spec> challengers;
+  for (std::size_t i = 1; i < seconds_of.size(); ++i) challengers.push_back(seconds_of[i].first);
+  auto race = BackgroundRace::without_library(seconds_of[0].first, challengers);
+  for (calls = 0, seconds = 0; !race->is_over() && calls < 10'000; ++calls) {
+    if (race->wants_agreement()) race->agree(race->figures());
+    const BackgroundRace::Turn turn = race->next();
+    const auto of_spec = std::ranges::find(seconds_of, *turn.spec, [](const auto& one) { return one.first; });
+    const double took = of_spec->second * factor(random);
+    seconds += took;
+    if (turn.slot) race->count(*turn.slot, took);
+  }
+  EXPECT_TRUE(race->is_over());
+  return race;
+}
+
+TEST(BackgroundRace, WithoutALibraryTheFastestSpecWins) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  const Spec halving = parse_spec(Collective::allreduce, "rabenseifner");
+  double seconds = 0;
+  int calls = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const auto race =
+        run_without_library({{choice, 3e-3}, {doubling, 1e-3}, {halving, 2e-3}}, 0.1, seed, seconds, calls);
+    EXPECT_EQ(race->outcome()->spec, doubling);
+    EXPECT_GT(race->outcome()->gain, 1.5);
+    EXPECT_EQ(run_without_library({{choice, 1e-3}, {doubling, 3e-3}}, 0.1, seed, seconds, calls)->in_force(),
+              choice);
+  }
+}
+
+/// A challenger that is ten times slower makes three calls, after the first ones of the job.
+TEST(BackgroundRace, WithoutALibraryWhatIsHopelessCostsThreeCalls) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  double seconds = 0;
+  int calls = 0;
+  const auto race = run_without_library({{choice, 1e-3}, {doubling, 1e-2}}, 0.1, 1, seconds, calls);
+  EXPECT_EQ(race->outcome()->gain, 0);
+  EXPECT_NEAR(seconds, 1e-3 * (calls - 3) + 3e-2, 5e-3);
+  auto first = BackgroundRace::without_library(choice, {doubling});
+  for (int call = 0; call < 8; ++call) EXPECT_FALSE(first->next().slot);
+}
+
+TEST(BackgroundRace, WithoutALibraryAlikeSpecsChangeRarely) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  double seconds = 0;
+  int calls = 0;
+  int changes = 0;
+  for (unsigned seed = 0; seed < 200; ++seed)
+    changes +=
+        run_without_library({{choice, 1e-3}, {doubling, 1e-3}}, 0.2, seed, seconds, calls)->in_force() ==
+                doubling
+            ? 1
+            : 0;
+  EXPECT_LT(changes, 20);
 }
 
 }  // namespace

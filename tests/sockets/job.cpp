@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -566,29 +567,56 @@ void attack(const std::vector<pid_t>& ranks, const fs::path& folder) {
   note(folder / "over");
 }
 
+/// Calls of a few lengths, several at once, so that specs are compared while some ranks are ahead of others.
+/// Half of the ranks use the groups in another order: they wait for the second group while their calls of the
+/// first one have not begun. That is no deadlock, because the other ranks start all calls before they wait.
+void compared(int rank, int ranks, const fs::path& folder) {
+  begin(rank, ranks, folder);
+  const std::array<stretto_group*, 2> groups{everybody(), everybody()};
+  std::mt19937 alike(1);
+  std::mt19937 own(static_cast<unsigned>(rank) + 2);
+  for (int step = 0; step < 120; ++step) {
+    constexpr std::array<std::size_t, 3> lengths{16, 4'000, 40'000};
+    const std::size_t elements = lengths.at(alike() % lengths.size());
+    std::vector<std::vector<float>> data(1 + alike() % 20,
+                                         std::vector<float>(elements, static_cast<float>(rank + step)));
+    std::vector<stretto_work*> works;
+    const auto start = [&] {
+      for (std::vector<float>& one : data) works.push_back(sum(groups[0], one));
+    };
+    if (rank % 2 == 0) start();
+    std::vector<float> other(16, 1);
+    stretto_work* const of_other = sum(groups[1], other);
+    if (own() % 8 == 0) std::this_thread::sleep_for(milliseconds(2));
+    if (rank % 2 != 0) {
+      wait_for(of_other, "the second group");
+      start();
+    }
+    for (stretto_work* work : works) wait_for(work, "the first group");
+    if (rank % 2 == 0) wait_for(of_other, "the second group");
+    const auto wanted = static_cast<float>(ranks * step + ranks * (ranks - 1) / 2);
+    for (const std::vector<float>& one : data)
+      CHECK(std::all_of(one.begin(), one.end(), [&](float x) { return x == wanted; }), std::to_string(step));
+  }
+  for (stretto_group* group : groups) CALL(stretto_group_free)(group);
+  end();
+}
+
 struct Part {
   std::string_view name;
   void (*run)(int rank, int ranks, const fs::path& folder);
   bool kills = false;
   void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {{"groups", groups},
-                          {"again", again},
-                          {"long_messages", long_messages},
-                          {"killed", killed, true},
-                          {"forked", forked, true},
-                          {"parents", parents},
-                          {"stopped", stopped},
-                          {"silent", silent},
-                          {"shot", shot, true},
-                          {"gone", gone},
-                          {"given_up", given_up},
-                          {"leaving", leaving},
-                          {"exiting", exiting},
-                          {"lengths", lengths},
-                          {"late", late},
-                          {"missing", missing},
-                          {"hostile", hostile, false, attack}};
+constexpr Part parts[] = {{"groups", groups},       {"again", again},
+                          {"compared", compared},   {"long_messages", long_messages},
+                          {"killed", killed, true}, {"forked", forked, true},
+                          {"parents", parents},     {"stopped", stopped},
+                          {"silent", silent},       {"shot", shot, true},
+                          {"gone", gone},           {"given_up", given_up},
+                          {"leaving", leaving},     {"exiting", exiting},
+                          {"lengths", lengths},     {"late", late},
+                          {"missing", missing},     {"hostile", hostile, false, attack}};
 
 /// Waits for all ranks. If one fails, the others get some seconds to report errors. Returns how many failed.
 int wait_for_ranks(std::vector<pid_t> ranks, bool may_be_killed) {

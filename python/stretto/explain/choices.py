@@ -195,17 +195,23 @@ class _Texts:
         if claim.unused or self._known is None:
             return _made(claim, f"not used: {claim.unused}" if claim.unused else "no network is known")
         topology, fabric = self._topology, self._known.fabric
-        decision = fabric.find(self._call.collective, self._call.bytes, topology)
+        # Calls of jobs without MPI do not block, and PyTorch reduces in place.
+        in_place = not self._has_library and self._call.collective == "allreduce"
+        decision, other = (
+            fabric.find(self._call.collective, self._call.bytes, topology, place, blocking=self._has_library)
+            for place in (in_place, not in_place)
+        )
         if decision is None:
-            other = fabric.find(self._call.collective, self._call.bytes, topology, in_place=True)
-            more = f"; with MPI_IN_PLACE: {other.spec}" if other else ""
+            place = "out of place" if in_place else "with MPI_IN_PLACE"
+            more = f"; {place}: {other.spec}" if other else ""
             ranks = format_count(topology.max_ppn, "rank")
             where = f"{format_nodes(topology.nodes)} with {ranks}, {self._class_text}"
             return _made(claim, f"no duel was decided for {where}{more}")
         if claim.spec is None:
             return _made(claim, f"a duel has found {decision.spec}, which {claim.refusal}")
         when = f" of {decision.when}" if decision.when else ""
-        gain = f", {decision.gain:.2f} times as fast as the MPI default" if decision.gain else ""
+        before = "the MPI default" if self._has_library else "the choice before"
+        gain = f", {decision.gain:.2f} times as fast as {before}" if decision.gain else ""
         busy = " on a busy machine" if decision.is_busy else ""
         took = f", {_took(claim)}" if claim.seconds else ""
         made = _made(claim, f"a duel{when}{busy}, {self._class_text}{gain}{took}")

@@ -21,6 +21,7 @@
 #include "learn/fabrics/fabric.hpp"
 #include "learn/races/streaming_race.hpp"
 #include "select/floors.hpp"
+#include "select/modelled_calls.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
 #include "threads/spin_lock.hpp"
@@ -57,9 +58,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   [[nodiscard]] const Topology& topology() const { return topology_; }
   /// Returns the tuning table's rows for it, or nullptr.
   [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
-  /// Returns rows that the model has made for it, or nullptr (dispatch/modelled_calls.hpp).
-  [[nodiscard]] const Table::Shape* modelled() const { return modelled_ ? &*modelled_ : nullptr; }
-  void set_modelled(Table::Shape rows) { modelled_ = std::move(rows); }
+  /// What the model says about its calls (dispatch/modelled_calls.hpp).
+  [[nodiscard]] const ModelledCalls& modelled() const { return modelled_; }
+  void set_modelled(ModelledCalls calls) { modelled_ = std::move(calls); }
   /// The lengths below which calls on it are too short for Stretto. Valid when topology() is.
   [[nodiscard]] const Floors& floors() const { return floors_; }
   [[nodiscard]] int rank() const { return rank_; }
@@ -178,7 +179,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int rank_ = 0;
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
-  std::optional<Table::Shape> modelled_;
+  ModelledCalls modelled_;
   Floors floors_;
   Peers ranks_in_world_;
   SharedNeighbours neighbours_;

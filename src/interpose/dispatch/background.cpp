@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/background.hpp"
 
+#include <algorithm>
 #include <climits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -9,6 +11,10 @@
 
 #include "interpose/dispatch/agreement.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/handles/known_operation.hpp"
+#include "interpose/operations/call_buffers.hpp"
+#include "interpose/operations/run_operation.hpp"
+#include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -33,12 +39,26 @@ bool has_measured_library(const CallTraits& traits) {
   return !traits.has_unequal_blocks && (traits.collective != Collective::alltoall || traits.bytes <= INT_MAX);
 }
 
-/// Whether the call's choice must show that it is faster than the library. All ranks get the same result.
-bool is_guarded(const CallTraits& traits, Form form, const Choice& choice) {
-  return session.settings.online != Online::off && form != Form::blocking && choice.source == Source::rule &&
-         !choice.spec.is_native() && mpi.has_library() && !session.settings.reproducible &&
-         !session.settings.check && traits.commutative && !traits.calls_program && !traits.is_own &&
-         !traits.blocks_in_segments && has_measured_library(traits);
+/// Whether the call is compared at all, with the MPI library or with other specs. All ranks get the same
+/// result.
+bool may_be_compared(const CallTraits& traits, Form form, const Choice& choice) {
+  return session.settings.online != Online::off && form != Form::blocking && !choice.spec.is_native() &&
+         !session.settings.reproducible && !session.settings.check && traits.commutative &&
+         !traits.calls_program && !traits.is_own;
+}
+
+/// Whether the call's choice must show that it is faster than the library.
+bool is_guarded(const CallTraits& traits, const Choice& choice) {
+  return mpi.has_library() && choice.source == Source::rule && !traits.blocks_in_segments &&
+         has_measured_library(traits);
+}
+
+/// Whether the call's choice is compared with other specs, because there is no library.
+bool has_challengers(const CallTraits& traits, Form form, const Choice& choice) {
+  return !mpi.has_library() && session.settings.online == Online::guard && form == Form::non_blocking &&
+         (choice.source == Source::rule || choice.source == Source::model) && may_be_kept(traits) &&
+         !traits.has_unequal_blocks && !has_private_lengths(traits.collective) &&
+         traits.collective != Collective::barrier;
 }
 
 /// Returns the spec that is known to be fastest for these calls, if there is one. It comes from earlier jobs,
@@ -53,7 +73,7 @@ std::optional<Spec> find_known(Communicator& state, const CallTraits& traits, co
   }
   const auto race = state.learners().races().find(shortest_of(traits));
   if (race == state.learners().races().end()) return std::nullopt;
-  const auto outcome = race->second->outcome();
+  const auto outcome = race->second.race->outcome();
   return outcome ? std::optional(outcome->spec) : std::nullopt;
 }
 
@@ -66,29 +86,166 @@ Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec
   return found.is_native() && session.must_avoid_library(Form::persistent) ? spec : found;
 }
 
+/// Keeps the outcome of a race for later communicators and jobs. To be called on rank 0.
+void note_outcome(const CallTraits& kind, const Topology& topology, const BackgroundRace::Outcome& outcome,
+                  std::size_t bytes) {
+  note_decision({.kind = kind_of(kind, topology, Form::non_blocking),
+                 .spec = kept(outcome.spec),
+                 .gain = outcome.gain,
+                 .seconds = bytes > 0 ? outcome.seconds : 0,
+                 .bytes = bytes,
+                 .when = today()});
+}
+
+/// Takes a turn in the race of the choice with the library's own call.
+RaceTurn take_turn_with_library(Communicator& state, const CallTraits& traits, Spec& spec) {
+  const KindRace* const kind = state.learners().find_or_add_race(
+      shortest_of(traits), [&] { return BackgroundRace::with_library(spec, measured_library()); });
+  if (kind == nullptr) return {};
+  BackgroundRace& race = *kind->race;
+  const bool was_due = race.wants_agreement();
+  const BackgroundRace::Turn turn = race.next();
+  if (!was_due && race.wants_agreement()) state.learners().note_due_race();
+  spec = *turn.spec;
+  if (!turn.slot) return {};
+  return {.race = kind->race, .slot = *turn.slot};
+}
+
+/// A challenger for which the model expects more than this multiple of the choice's time is not tried.
+constexpr double most_expected = 2;
+constexpr std::size_t most_challengers = 4;
+
+/// Returns the race of the choice with the next claims of the list; nullptr if there are none.
+std::shared_ptr<BackgroundRace> make_race(const Communicator& state, const CallTraits& traits) {
+  const KnownQuestion known(state, traits, Form::non_blocking);
+  const CallTraits longest = longest_of(traits);
+  const Claim* standing = nullptr;
+  std::vector<Spec> challengers;
+  const std::vector<Claim> claims = all_claims(known.question);
+  for (const Claim& claim : claims) {
+    if (!claim.spec || claim.spec->is_native()) continue;
+    if (!why_unsupported(*claim.spec, longest, state.topology()).empty()) continue;
+    if (standing == nullptr) {
+      standing = &claim;
+      continue;
+    }
+    const bool is_slow = standing->seconds > 0 && claim.seconds > most_expected * standing->seconds;
+    const bool is_new =
+        *claim.spec != *standing->spec && std::ranges::find(challengers, *claim.spec) == challengers.end();
+    if (is_new && !is_slow && challengers.size() < most_challengers) challengers.push_back(*claim.spec);
+  }
+  if (challengers.empty()) return nullptr;
+  return BackgroundRace::without_library(*standing->spec, std::move(challengers));
+}
+
 }  // namespace
 
-RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Choice& choice) {
-  if (!is_guarded(traits, form, choice)) return {};
+/// The agreement on the calls of a stage: an allreduce in the background, which finds the greatest times.
+class RaceAgreement final : public OpenChoice {
+ public:
+  /// Starts it. To be called in the order of calls.
+  RaceAgreement(const std::shared_ptr<Communicator>& state, const BackgroundRace& race)
+      : trial_(race.trial()), challenger_(race.challenger()) {
+    CallTraits traits{.collective = Collective::allreduce, .bytes = race.figures().size() * sizeof(double)};
+    traits.is_own = true;
+    const Spec spec = choose_own(shape_of(traits, state->topology(), Form::non_blocking, false));
+    own_ = std::make_shared<Own>([&] { return Figures(race.figures()); },
+                                 ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null}, state,
+                                 traits, spec, Form::non_blocking);
+    own_->operation.start();
+    if (!own_->operation.ended()) add_outstanding({own_, &own_->operation});
+  }
+
+  [[nodiscard]] bool is_known() const override { return own_->operation.ended(); }
+  [[nodiscard]] bool takes_other() const override {
+    if (has_failed() || BackgroundRace::are_unfinished(figures())) return false;
+    Trial trial = trial_;
+    return trial.agree(figures()) == Trial::Verdict::challenger;
+  }
+  [[nodiscard]] const Spec& other() const override { return challenger_; }
+
+  [[nodiscard]] bool has_failed() const { return own_->operation.error() != MPI_SUCCESS; }
+  [[nodiscard]] std::span<const double> figures() const { return own_->message.values(); }
+  void wait() { wait_for(own_->operation); }
+
+ private:
+  class Figures final : public CallBuffers {
+   public:
+    explicit Figures(std::vector<double> values) : values_(std::move(values)) {
+      call = Call::whole(values_.data(), values_.data(), values_.size(),
+                         with_known_kernel(find_element(mpi.double_, mpi.max).value()));
+      call.in_place = true;
+    }
+    [[nodiscard]] std::span<const double> values() const { return values_; }
+
+   private:
+    std::vector<double> values_;
+  };
+  using Own = OperationWithMessage<Figures>;
+
+  Trial trial_;
+  Spec challenger_;
+  std::shared_ptr<Own> own_;
+};
+
+namespace {
+
+/// After the calls of a stage, so many more calls pass before the ranks agree: by then the measured ones have
+/// ended. After that many again, the result usually has arrived.
+constexpr int calls_before_agreement = 4;
+constexpr int calls_during_agreement = 4;
+/// For so many calls it may be open on some rank what was agreed on. A program that has so many calls of one
+/// kind in flight waits for the agreement then.
+constexpr int calls_while_open = 16;
+
+/// Takes a turn in the race of the choice with other specs. Everything depends on the number of calls, so all
+/// ranks do the same.
+RaceTurn take_turn_without_library(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                   Spec& spec) {
+  KindRace* const kind =
+      state->learners().find_or_add_race(shortest_of(traits), [&] { return make_race(*state, traits); });
+  if (kind == nullptr || kind->race == nullptr) return {};
+  BackgroundRace& race = *kind->race;
+  if (race.wants_agreement()) {
+    const int call = ++kind->calls - calls_before_agreement;
+    if (call == 0) kind->agreement = std::make_shared<RaceAgreement>(state, race);
+    if (call < calls_during_agreement + calls_while_open) {
+      spec = race.in_force();
+      return {.open = call < calls_during_agreement ? nullptr : kind->agreement};
+    }
+    kind->agreement->wait();
+    if (!kind->agreement->has_failed()) race.agree(kind->agreement->figures());
+    kind->agreement = nullptr;
+    kind->calls = 0;
+    if (const auto outcome = race.outcome(); outcome && state->rank() == 0) {
+      const CallTraits shortest = shortest_of(traits);
+      note_outcome(shortest, state->topology(), *outcome, shortest.bytes);
+    }
+  }
+  const BackgroundRace::Turn turn = race.next();
+  spec = *turn.spec;
+  if (!turn.slot) return {};
+  return {.race = kind->race, .slot = *turn.slot};
+}
+
+}  // namespace
+
+RaceTurn take_turn(const std::shared_ptr<Communicator>& state, const CallTraits& traits, Form form,
+                   Choice& choice) {
+  if (!may_be_compared(traits, form, choice)) return {};
+  if (has_challengers(traits, form, choice)) return take_turn_without_library(state, traits, choice.spec);
+  if (!is_guarded(traits, choice)) return {};
   Spec& spec = choice.spec;
   if (form == Form::persistent) {
-    spec = choose_persistent(state, traits, spec);
+    spec = choose_persistent(*state, traits, spec);
     return {};
   }
-  if (const std::optional<Spec> known = find_known(state, traits, spec)) {
+  if (const std::optional<Spec> known = find_known(*state, traits, spec)) {
     spec = *known;
     return {};
   }
   if (session.settings.online == Online::freeze) return {};
-  const std::shared_ptr<BackgroundRace> race = state.learners().find_or_add_race(
-      shortest_of(traits), [&] { return std::make_shared<BackgroundRace>(spec, measured_library()); });
-  if (race == nullptr) return {};
-  const bool was_due = race->wants_agreement();
-  const BackgroundRace::Turn turn = race->next();
-  if (!was_due && race->wants_agreement()) state.learners().note_due_race();
-  spec = *turn.spec;
-  if (!turn.slot) return {};
-  return {race, *turn.slot};
+  return take_turn_with_library(*state, traits, spec);
 }
 
 void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
@@ -98,27 +255,22 @@ void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& s
   known_fabric(state, traits, spec, comm);
   std::vector<std::pair<CallTraits, std::shared_ptr<BackgroundRace>>> due;
   std::vector<double> figures;
-  for (const auto& [kind, race] : state.learners().races()) {
-    if (!race->wants_agreement()) continue;
-    due.emplace_back(kind, race);
-    const std::vector<double> own = race->figures();
+  for (const auto& [kind, of_kind] : state.learners().races()) {
+    if (!of_kind.race->wants_agreement()) continue;
+    due.emplace_back(kind, of_kind.race);
+    const std::vector<double> own = of_kind.race->figures();
     figures.insert(figures.end(), own.begin(), own.end());
   }
   if (!agree_on_greatest(figures, state, traits, spec, comm)) return;
   std::span<const double> next = figures;
   for (const auto& [kind, race] : due) {
-    race->agree(next.first(BackgroundRace::measured_calls));
-    next = next.subspan(BackgroundRace::measured_calls);
+    const std::size_t calls = race->figures().size();
+    race->agree(next.first(calls));
+    next = next.subspan(calls);
     const auto outcome = race->outcome();
     if (!outcome) continue;
     state.learners().forget_due_race();
-    if (state.rank() != 0 || !may_be_kept(kind)) continue;
-    note_decision({.kind = kind_of(kind, state.topology(), Form::non_blocking),
-                   .spec = kept(outcome->spec),
-                   .gain = outcome->gain,
-                   .seconds = 0,
-                   .bytes = 0,
-                   .when = today()});
+    if (state.rank() == 0 && may_be_kept(kind)) note_outcome(kind, state.topology(), *outcome, 0);
   }
 }
 

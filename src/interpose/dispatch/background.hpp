@@ -8,6 +8,7 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/choice.hpp"
+#include "interpose/operations/operation.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/background_race.hpp"
 
@@ -17,11 +18,14 @@ namespace stretto {
 struct RaceTurn {
   std::shared_ptr<BackgroundRace> race = nullptr;
   std::size_t slot = 0;
+  /// Set if the ranks may have agreed on another spec (without an MPI library).
+  std::shared_ptr<const OpenChoice> open = nullptr;
 };
 
 /// Returns the measurement in which a non-blocking or persistent call takes part. May replace the spec. To be
 /// called before the call, in the order of calls. Does not wait for other ranks.
-RaceTurn take_turn(Communicator& state, const CallTraits& traits, Form form, Choice& choice);
+RaceTurn take_turn(const std::shared_ptr<Communicator>& state, const CallTraits& traits, Form form,
+                   Choice& choice);
 
 /// Makes the ranks agree on their measurements, if that is due. To be called in a blocking call, in the order
 /// of calls.

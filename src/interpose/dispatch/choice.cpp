@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -56,6 +57,16 @@ Question question_of(const CallTraits& traits, const Topology& topology, Form fo
           .learning = learning_settings(session.settings)};
 }
 
+KnownQuestion::KnownQuestion(const Communicator& state, const CallTraits& traits, Form form)
+    : question(question_of(traits, state.topology(), form)) {
+  question.table = state.table_shape();
+  if (mpi.has_library()) return;
+  if (state.fabric() != nullptr)
+    learnt_ = find_decided(*state.fabric(), traits, state.topology(), Form::non_blocking);
+  if (learnt_) question.learnt = &*learnt_;
+  question.modelled = state.modelled().find(traits.collective, traits.bytes);
+}
+
 std::string why_unsupported(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   return why_unsupported(spec, question_of(traits, topology, Form::blocking));
 }
@@ -63,18 +74,10 @@ std::string why_unsupported(const Spec& spec, const CallTraits& traits, const To
 Choice decide(const Communicator& state, const CallTraits& traits, Form form,
               const std::optional<Spec>& forced) {
   if (is_of_library(state, traits)) return {};
-  Question question = question_of(traits, state.topology(), form);
+  KnownQuestion known(state, traits, form);
   const std::optional<Spec>& wanted = wanted_spec(traits, forced);
-  if (wanted) question.wanted = &*wanted;
-  question.table = state.table_shape();
-  Finding modelled;
-  if (const Table::Shape* rows = state.modelled()) {
-    if (const Table::Row* row = rows->find(traits.collective, form, traits.bytes)) {
-      modelled.spec = row->spec;
-      question.modelled = {&modelled, 1};
-    }
-  }
-  Claim claim = decide(question);
+  if (wanted) known.question.wanted = &*wanted;
+  Claim claim = decide(known.question);
   if (!claim.refusal.empty()) {
     complain_of(*wanted, claim);
     if (session.settings.strict) return Choice{.spec = {}, .source = Source::none};

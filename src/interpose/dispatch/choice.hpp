@@ -25,6 +25,20 @@ struct Choice {
 /// Returns the question who carries a call out, without what the user, tables and findings say.
 Question question_of(const CallTraits& traits, const Topology& topology, Form form);
 
+/// The question with what the communicator knows: its rows of the table and, without MPI, where a call may
+/// not wait for findings, those of earlier jobs and of the model.
+class KnownQuestion {
+ public:
+  KnownQuestion(const Communicator& state, const CallTraits& traits, Form form);
+  KnownQuestion(const KnownQuestion&) = delete;
+  KnownQuestion& operator=(const KnownQuestion&) = delete;
+
+  Question question;
+
+ private:
+  std::optional<Finding> learnt_;
+};
+
 /// Returns the choice for a call on this communicator, before anything is learned. It comes from the first
 /// source that has one, and is the same on all ranks. If it is native without segments, the library's own
 /// function carries the call out.

@@ -53,7 +53,7 @@ std::optional<int> dispatch(ProgramCall& program_call, const CallTraits& traits,
   std::shared_ptr<LearningCall> learning = try_learning(state, traits, program_call, comm, choice);
   RaceTurn turn;
   if (program_call.form != Form::blocking && !state->native_only())
-    turn = take_turn(*state, traits, program_call.form, choice);
+    turn = take_turn(state, traits, program_call.form, choice);
   if (!prepare(*state, traits, spec, program_call.form)) spec = {};
   if (spec.is_pass_through()) {
     program_call.learning = std::move(learning);
@@ -77,7 +77,7 @@ std::optional<int> dispatch(ProgramCall& program_call, const CallTraits& traits,
     // The library's own calls must be started in the order of calls.
     if (spec.is_native()) after = nullptr;
     auto own = std::make_shared<Own>(make_message, handles, std::move(state), traits, std::move(spec),
-                                     program_call.form);
+                                     program_call.form, std::move(turn.open));
     own->operation.begin_after(std::move(after));
     if (turn.race) own->operation.measure_for(std::move(turn.race), turn.slot);
     hand_over({own, &own->operation}, program_call.form, program_call.request);

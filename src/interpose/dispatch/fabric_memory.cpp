@@ -178,6 +178,14 @@ CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form) 
           .from = shortest_of_kind(traits.bytes)};
 }
 
+std::optional<Finding> find_decided(const Fabric& fabric, const CallTraits& traits, const Topology& topology,
+                                    Form form) {
+  if (!may_be_kept(traits) || fabric.decisions().empty()) return std::nullopt;
+  const Decision* decision = fabric.find(kind_of(traits, topology, form));
+  if (decision == nullptr) return std::nullopt;
+  return Finding{.spec = decision->spec, .seconds = decision->seconds, .bytes = decision->bytes};
+}
+
 void note_decision(Decision decision) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);

@@ -25,6 +25,9 @@ const std::optional<MeasuredNetwork>& measured_network(Communicator& state, cons
 bool send_from_rank_0(std::string& text, MPI_Comm comm);
 
 CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form);
+/// Returns what a job has decided for calls of this kind; nothing if none has.
+std::optional<Finding> find_decided(const Fabric& fabric, const CallTraits& traits, const Topology& topology,
+                                    Form form);
 
 /// Keeps a decision for communicators that are made later, and for the next job. To be called on rank 0 of a
 /// communicator.

@@ -9,6 +9,7 @@
 
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/dispatch/finding_text.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
 #include "text/size.hpp"
@@ -48,7 +49,7 @@ std::optional<MeasuredNetwork> known_network() {
   return of_job().network;
 }
 
-/// Returns a line for each row of a table: the collective, the least bytes and the spec.
+/// Returns a line for each finding: the collective, the least bytes, the nanoseconds and the spec.
 std::string text_of(const Communicator& state, const Machine& machine) {
   const double until = seconds_now() + longest_wait;
   const Topology& topology = state.topology();
@@ -59,30 +60,26 @@ std::string text_of(const Communicator& state, const Machine& machine) {
       // In some collectives, this is the length of the blocks; in others, that of the whole message.
       const CallTraits traits = traits_of(collective, bytes);
       const CallShape shape = shape_of(traits, topology, Form::non_blocking, session.shares_memory);
-      const auto fastest = find_fastest_without_library(shape, topology, machine);
-      if (!fastest) continue;
-      text += std::string(name_of(collective)) + ' ' + std::to_string(least_bytes_of(bytes)) + ' ' +
-              to_string(fastest->spec) + '\n';
+      for (const Finding& finding : find_fastest_without_library(shape, topology, machine)) {
+        text += std::string(name_of(collective)) + ' ' + std::to_string(least_bytes_of(bytes)) + ' ' +
+                text_of(finding) + '\n';
+      }
     }
   }
   return text;
 }
 
-Table::Shape rows_of(const std::string& text) {
-  Table::Shape shape;
+ModelledCalls calls_of(const std::string& text) {
+  ModelledCalls calls;
   std::istringstream lines(text);
   std::string name;
   std::size_t from = 0;
-  std::string spec;
-  while (lines >> name >> from >> spec) {
+  std::string finding;
+  while (lines >> name >> from && std::getline(lines >> std::ws, finding)) {
     const auto collective = std::ranges::find(collectives, name, [](Collective one) { return name_of(one); });
-    auto& rows =
-        shape.rows[static_cast<std::size_t>(Form::non_blocking)][static_cast<std::size_t>(*collective)];
-    if (!rows.empty()) rows.back().to = from - 1;
-    rows.push_back(
-        {.from = from, .to = SIZE_MAX, .spec = parse_spec(*collective, spec), .library = {}, .gain = 0});
+    calls.add(*collective, from, read_finding(finding, *collective, from));
   }
-  return shape;
+  return calls;
 }
 
 }  // namespace
@@ -91,12 +88,13 @@ void model_calls(Communicator& state, MPI_Comm comm) {
   if (state.native_only()) return;
   const CallTraits any = traits_of(Collective::allreduce, mebibyte);
   if (!why_unused(Source::model, question_of(any, state.topology(), Form::non_blocking)).empty()) return;
+  known_fabric(state, any, Spec{}, comm);
   measure_for_all(state, comm);
   std::string text;
   if (state.rank() == 0) {
     if (const auto network = known_network()) text = text_of(state, network->machine);
   }
-  if (send_from_rank_0(text, comm)) state.set_modelled(rows_of(text));
+  if (send_from_rank_0(text, comm)) state.set_modelled(calls_of(text));
 }
 
 void forget_modelled_network() {

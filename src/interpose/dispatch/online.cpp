@@ -11,6 +11,7 @@
 #include "interpose/dispatch/agreement.hpp"
 #include "interpose/dispatch/background.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/dispatch/finding_text.hpp"
 #include "interpose/learning/learners.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/network/modelled.hpp"
@@ -32,9 +33,6 @@ struct Expected {
 };
 
 constexpr double micro = 1e-6;
-constexpr double nano = 1e-9;
-/// Longer times are all alike, and their nanoseconds fit a number. A damaged file may make the model say any.
-constexpr double longest_expected = 1e6;
 
 /// Returns the expectations of this network's model for a kind of calls. All ranks get those of rank 0. They
 /// are empty if the network has not been measured and cannot be.
@@ -51,9 +49,7 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
     const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
     text = std::to_string(std::lround(least_seconds(question.call, network->machine) / micro)) + ' ' +
            std::to_string(std::lround(saved / micro)) + '\n';
-    for (const Finding& finding : fastest)
-      text += std::to_string(std::lround(std::min(finding.seconds, longest_expected) / nano)) + ' ' +
-              to_string(finding.spec) + '\n';
+    for (const Finding& finding : fastest) text += text_of(finding) + '\n';
   }
   if (!send_from_rank_0(text, comm)) return {};
   Expected all;
@@ -62,12 +58,7 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
   std::getline(lines, line);
   all.least_seconds = micro * static_cast<double>(std::stol(line));
   all.saved_seconds = micro * static_cast<double>(std::stol(line.substr(line.find(' ') + 1)));
-  while (std::getline(lines, line)) {
-    const std::size_t space = line.find(' ');
-    all.fastest.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
-                           .seconds = nano * static_cast<double>(std::stol(line.substr(0, space))),
-                           .bytes = least.bytes});
-  }
+  while (std::getline(lines, line)) all.fastest.push_back(read_finding(line, least.collective, least.bytes));
   return all;
 }
 
@@ -81,10 +72,8 @@ struct NewKind {
   /// Returns what an earlier job, or another communicator of this job, has decided; nothing if none has.
   [[nodiscard]] std::optional<Finding> decided() const {
     if (!may_be_kept(traits)) return std::nullopt;
-    const Fabric& fabric = known_fabric(state, traits, choice.spec, comm);
-    const Decision* decision = fabric.find(kind_of(traits, state.topology(), Form::blocking));
-    if (decision == nullptr) return std::nullopt;
-    return Finding{.spec = decision->spec, .seconds = decision->seconds, .bytes = decision->bytes};
+    return find_decided(known_fabric(state, traits, choice.spec, comm), traits, state.topology(),
+                        Form::blocking);
   }
 };
 

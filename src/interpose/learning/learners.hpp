@@ -18,11 +18,21 @@
 
 namespace stretto {
 
+class RaceAgreement;
+
 /// The learner of a kind of calls.
 struct KindLearner {
   Learner learner;
   /// The spec in force while the learner names no other. It replaces the choice by the table and the rule.
   std::optional<Spec> known = std::nullopt;
+};
+
+/// The race of non-blocking calls of a kind, and the agreement on its measurements if one is under way in the
+/// background (dispatch/background.cpp).
+struct KindRace {
+  std::shared_ptr<BackgroundRace> race;  // nullptr: there is nothing to compare
+  std::shared_ptr<RaceAgreement> agreement = nullptr;
+  int calls = 0;  // since a stage was measured
 };
 
 /// The learners and races of one communicator (STRETTO_ONLINE). They need no lock: one thread at a time
@@ -50,12 +60,12 @@ class Learners {
   /// Returns the race of non-blocking calls of a kind. If there is none, adds the one that make() returns.
   /// Returns nullptr if there is no room for another one.
   template <typename Make>
-  std::shared_ptr<BackgroundRace> find_or_add_race(const CallTraits& kind, const Make& make) {
+  KindRace* find_or_add_race(const CallTraits& kind, const Make& make) {
     const auto found = races_.find(kind);
-    if (found != races_.end()) return found->second;
-    return races_.size() == most_learners ? nullptr : races_.emplace(kind, make()).first->second;
+    if (found != races_.end()) return &found->second;
+    return races_.size() == most_learners ? nullptr : &races_.emplace(kind, KindRace{make()}).first->second;
   }
-  [[nodiscard]] const std::map<CallTraits, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
+  [[nodiscard]] const std::map<CallTraits, KindRace>& races() const { return races_; }
   /// Drops the races, because the network has changed. The next calls are compared anew.
   void forget_races();
   /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks,
@@ -88,7 +98,7 @@ class Learners {
   static constexpr std::size_t most_learners = 256;
 
   std::map<CallTraits, KindLearner> learners_;
-  std::map<CallTraits, std::shared_ptr<BackgroundRace>> races_;
+  std::map<CallTraits, KindRace> races_;
   std::map<std::pair<Collective, int>, Race> short_races_;
   std::map<Collective, LengthRace> length_races_;
   int due_races_ = 0;

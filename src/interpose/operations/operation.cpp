@@ -19,15 +19,20 @@
 namespace stretto {
 
 Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
-                     CallBuffers& message)
+                     CallBuffers& message, std::shared_ptr<const OpenChoice> open)
     : state_(std::move(state)),
       traits_(traits),
       spec_(std::move(spec)),
       form_(form),
       message_(message),
-      execution_(state_->lease(traits_, spec_, form == Form::persistent)) {
+      execution_(state_->lease(traits_, spec_, form == Form::persistent)),
+      open_(std::move(open)) {
   sequence_ = traits_.is_own ? state_->sequence() : state_->next_sequence();
-  const std::size_t tags = execution_->tags(message_.call);
+  std::size_t tags = execution_->tags(message_.call);
+  if (open_) {
+    execution_of_other_ = state_->lease(traits_, open_->other(), false);
+    tags = std::max(tags, execution_of_other_->tags(message_.call));
+  }
   if (tags == 0) return;
   const bool is_persistent = form == Form::persistent;
   // A persistent collective has already reserved its tags. Their number does not depend on the message.
@@ -66,6 +71,20 @@ void Operation::note_asked() {
   }
 }
 
+/// Returns whether it is known which spec carries it out. Keeps the execution of that one.
+bool Operation::is_chosen() {
+  if (!open_) return true;
+  if (!open_->is_known()) return false;
+  Spec other = open_->other();
+  if (open_->takes_other()) {
+    std::swap(execution_, execution_of_other_);
+    std::swap(spec_, other);
+  }
+  state_->give_back(traits_, other, std::move(execution_of_other_));
+  open_ = nullptr;
+  return true;
+}
+
 /// Returns whether the operation has its tags for itself, and the device has done the work that comes before
 /// it. The MPI library's own calls need no tags.
 bool Operation::may_begin() {
@@ -74,7 +93,7 @@ bool Operation::may_begin() {
     end(error);
     return false;
   }
-  if (after_ && !after_->ended()) return false;
+  if (!is_chosen() || (after_ && !after_->ended())) return false;
   // The library's own calls must be made in the order of calls.
   while (!staging_.may_begin()) {
     if (channel_) return false;

@@ -25,14 +25,26 @@
 
 namespace stretto {
 
+/// A choice between two specs that other ranks may know before this one.
+class OpenChoice {
+ public:
+  virtual ~OpenChoice() = default;
+  /// Whether this rank knows it. In any thread.
+  [[nodiscard]] virtual bool is_known() const = 0;
+  /// Whether the call takes other() in place of the spec with which it was made, once that is known.
+  [[nodiscard]] virtual bool takes_other() const = 0;
+  [[nodiscard]] virtual const Spec& other() const = 0;
+};
+
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
 /// progress with every operation. No thread waits for another thread's turn.
 class Operation final : public RequestedCall, public Watched {
  public:
   /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
-  /// ranks. A persistent operation reserves its tags and memory here.
+  /// ranks. A persistent operation reserves its tags and memory here. With `open`, it begins once the choice
+  /// is known; all ranks have the same two specs.
   Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
-            CallBuffers& message);
+            CallBuffers& message, std::shared_ptr<const OpenChoice> open = nullptr);
   ~Operation() override;
 
   /// Delays its start until `other` has ended.
@@ -66,6 +78,7 @@ class Operation final : public RequestedCall, public Watched {
   bool try_describe_state(std::string& text) override;
 
  private:
+  bool is_chosen();
   bool may_begin();
   void begin();
   void look_at_error();
@@ -95,6 +108,8 @@ class Operation final : public RequestedCall, public Watched {
   Channel::Ticket ticket_;
   bool has_ticket_ = false;
   std::unique_ptr<Execution> execution_;
+  std::shared_ptr<const OpenChoice> open_;
+  std::unique_ptr<Execution> execution_of_other_;  // while the choice is open
   std::shared_ptr<Operation> after_;
   std::unique_ptr<TracedCall> trace_;
   std::shared_ptr<BackgroundRace> race_;

@@ -56,8 +56,10 @@ template <typename ItsMessage>
 struct OperationWithMessage {
   template <typename MakeMessage>
   OperationWithMessage(const MakeMessage& make_message, const ProgramHandles& handles,
-                       std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form)
-      : message(make_message()), operation(std::move(state), traits, std::move(spec), form, message) {
+                       std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
+                       std::shared_ptr<const OpenChoice> open = nullptr)
+      : message(make_message()),
+        operation(std::move(state), traits, std::move(spec), form, message, std::move(open)) {
     held.hold_datatype(handles.datatype);
     held.hold_datatype(handles.other_datatype);
     for (MPI_Datatype datatype : handles.more_datatypes) held.hold_datatype(datatype);

@@ -235,16 +235,15 @@ std::size_t modelled_length(std::size_t bytes) {
   return length;
 }
 
-std::optional<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
-                                                    const Machine& machine) {
+std::vector<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
+                                                  const Machine& machine) {
   const Question question{.call = shape, .topology = topology, .has_library = false};
   const auto fits = [&](const Spec& spec) {
     return why_unsupported(spec, question).empty() && !is_cut_small(spec, topology);
   };
-  std::vector<Finding> fastest = find_fastest(shape, topology, machine, 1, fits);
-  if (fastest.empty()) return std::nullopt;
-  fastest.front().bytes = shape.bytes;
-  return fastest.front();
+  std::vector<Finding> fastest = find_fastest(shape, topology, machine, most_considered, fits);
+  for (Finding& finding : fastest) finding.bytes = shape.bytes;
+  return fastest;
 }
 
 double least_seconds(const CallShape& shape, const Machine& machine) {

@@ -27,8 +27,9 @@ std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topolo
 /// belongs: they serve all calls of the kind, and their times are those of the shortest one.
 std::vector<Finding> find_fastest(const Question& question, const Machine& machine);
 
-/// Jobs without MPI use the model's best spec. They ask for these collectives, those that programs call most
-/// first, and for these lengths, each four times the one before.
+/// Jobs without MPI use the model's best spec, until their calls show that another one is faster. They ask
+/// for these collectives, those that programs call most first, and for these lengths, each four times the one
+/// before.
 inline constexpr std::array modelled_without_library{
     Collective::allreduce, Collective::allgather, Collective::reduce_scatter, Collective::bcast,
     Collective::reduce,    Collective::alltoall,  Collective::gather,         Collective::scatter};
@@ -44,9 +45,9 @@ constexpr std::size_t least_bytes_of(std::size_t length) {
 /// Returns the length for which a job without MPI asks, to decide about calls of so many bytes.
 std::size_t modelled_length(std::size_t bytes);
 
-/// Returns the fastest spec for calls of this shape, or nothing if none fits.
-std::optional<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
-                                                    const Machine& machine);
+/// Returns the specs that a job without MPI considers for calls of this shape.
+std::vector<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
+                                                  const Machine& machine);
 
 /// Returns the seconds that any spec needs at least for such a call on this machine: the time that the nodes'
 /// links need for the bytes that must cross them. 0: not known (one node, other collectives).

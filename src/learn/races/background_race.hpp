@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,19 +15,20 @@
 
 namespace stretto {
 
-/// Compares the choice for non-blocking calls of one kind with the MPI library's own call. A fixed number of
-/// calls is measured, in turns of each side. The time of a call is that which the program spends on it: its
-/// start, and from the first test or wait until the call has ended. The program's computation in between does
-/// not count.
+/// Compares specs for non-blocking calls of one kind: a defender with one challenger after another. With an
+/// MPI library, the library's own call defends itself against the choice. Without one, the choice defends
+/// itself against other specs. The time of a call is that which the program spends on it: its start, and from
+/// the first test or wait until the call has ended. The program's computation in between does not count.
 ///
-/// A non-blocking call may not wait for other ranks, so the ranks agree in a later blocking collective on the
-/// same communicator. Until then the choice is in force. As MPI makes the sequence of collectives the same on
-/// all ranks, all ranks change together.
+/// A non-blocking call may not wait for other ranks, so the ranks agree later, in a way that the user of this
+/// class has. What a race does depends only on the number of calls and on what the ranks agree on. As the
+/// sequence of collectives is the same on all ranks, all ranks change together.
 class BackgroundRace {
  public:
-  static constexpr std::size_t measured_calls = policies::background[0].turns.size();
-
-  BackgroundRace(Spec choice, Spec library);
+  /// The MPI library's own call against the choice, which is in force until the ranks have agreed.
+  static std::shared_ptr<BackgroundRace> with_library(Spec choice, Spec library);
+  /// The choice against others. It stays in force until one of them has won.
+  static std::shared_ptr<BackgroundRace> without_library(Spec choice, std::vector<Spec> challengers);
 
   struct Turn {
     const Spec* spec = nullptr;
@@ -39,26 +41,52 @@ class BackgroundRace {
     seconds_.at(slot).store(seconds, std::memory_order_relaxed);
   }
 
-  /// Whether all measured calls have been started and nothing is decided yet. All ranks get the same answer.
-  [[nodiscard]] bool wants_agreement() const { return started_ >= measured_calls && !winner_; }
+  /// Whether the calls of a stage have been started, and nothing was decided by them yet. All ranks get the
+  /// same answer.
+  [[nodiscard]] bool wants_agreement() const { return !is_over() && started_ == turns(); }
   [[nodiscard]] std::vector<double> figures() const;
-  /// Decides by the greatest figures of all ranks. Decides nothing if a call has not ended on some rank.
+  /// Goes on by the greatest figures of all ranks. Changes nothing if a call has not ended on some rank.
   void agree(std::span<const double> agreed);
+
+  /// The spec of calls that are not measured.
+  [[nodiscard]] const Spec& in_force() const { return in_force_; }
+  /// The spec that is compared with that of the defender, until is_over().
+  [[nodiscard]] const Spec& challenger() const { return challengers_[tried_]; }
+  [[nodiscard]] bool is_over() const { return tried_ == challengers_.size(); }
 
   struct Outcome {
     Spec spec;
-    double gain = 0;     // times faster than the MPI library's own call; 0: that call has won
-    double seconds = 0;  // that the program spends on a call
+    double gain = 0;     // times faster than the first defender; 0: that one has won
+    double seconds = 0;  // that the program spends on a call; 0: not known
   };
-  [[nodiscard]] std::optional<Outcome> outcome() const { return winner_; }
+  /// The winner, once the race is over.
+  [[nodiscard]] std::optional<Outcome> outcome() const;
+
+  /// The comparison in its present state, for whoever must judge by figures before agree() is called.
+  [[nodiscard]] const Trial& trial() const { return trial_; }
+  /// Whether calls of the stage have not ended on some rank, by these figures.
+  static bool are_unfinished(std::span<const double> agreed);
 
  private:
-  Spec choice_;   // the challenger
-  Spec library_;  // the defender
-  Trial trial_{policies::background};
-  std::size_t started_ = 0;
-  std::array<std::atomic<double>, measured_calls> seconds_;
-  std::optional<Outcome> winner_;
+  using Stages = std::span<const Stage>;
+  static constexpr std::size_t most_turns = 16;
+
+  BackgroundRace(Spec defender, std::vector<Spec> challengers, Stages stages);
+  [[nodiscard]] std::size_t turns() const { return trial_.stage().turns.size(); }
+  void forget_seconds();
+
+  Spec defender_;
+  std::vector<Spec> challengers_;
+  Spec in_force_;
+  Stages stages_;
+  int spared_ = 0;           // calls until the first stage
+  std::size_t tried_ = 0;    // challengers
+  std::size_t started_ = 0;  // calls of the stage
+  Trial trial_;
+  std::array<std::atomic<double>, most_turns> seconds_;
+  bool has_won_ = false;  // a challenger
+  double gain_ = 1;
+  double seconds_in_force_ = 0;
 };
 
 }  // namespace stretto

@@ -116,6 +116,13 @@ inline constexpr std::array<Stage, 1> background = {{
     {.turns = "CCDDddccccddddcc", .wins_below = 0.97, .most_lost = 7},
 }};
 
+/// For non-blocking calls without an MPI library. Three calls of a challenger show what is hopeless, or
+/// plainly faster. One-sided error probability 5 %.
+inline constexpr std::array<Stage, 2> background_without_library = {{
+    {.turns = "DCdccd", .wins_below = 0.7, .most_lost = 0, .loses_above = 1.25, .loses_above_if_short = 1.5},
+    {.turns = "dccddccd", .wins_below = 0.95, .most_lost = 7},
+}};
+
 /// For ways to write long messages into shared memory. All ranks make the same number of calls, so they try
 /// another way at the same time. One-sided error probability 5 %.
 inline constexpr std::array<Stage, 1> streaming = {{

@@ -72,6 +72,7 @@ class Trial {
   /// `first` makes the first call. If it is the challenger, the sides of the first stage are exchanged.
   explicit Trial(std::span<const Stage> stages, Side first = Side::defender);
 
+  [[nodiscard]] const Stage& stage() const { return stages_[stage_]; }
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const { return side_of(turn_); }
   /// The side of a turn of the stage. After the last one, until the ranks have agreed, it is the defender's.
@@ -108,7 +109,6 @@ class Trial {
   };
   using Statistic = double (*)(const Turns&);
 
-  [[nodiscard]] const Stage& stage() const { return stages_[stage_]; }
   [[nodiscard]] bool is_last() const { return stage_ + 1 == stages_.size(); }
   [[nodiscard]] const Calls& of(Side side) const { return sides_[static_cast<std::size_t>(side)]; }
   [[nodiscard]] double compare(Statistic of_defender, Statistic of_challenger) const;
