@@ -110,11 +110,12 @@ std::vector<ClaimInJob> all_claims_in_job(const std::string& name, std::size_t b
   }
   std::vector<ClaimInJob> found;
   bool is_decided = false;
-  for (Claim& claim : all_claims(question)) {
+  const std::vector<Claim> claims = all_claims(question);
+  for (const Claim& claim : claims) {
     const bool decides = claim.spec && !is_decided;
     is_decided = is_decided || decides;
-    const bool is_tried = decides && is_compared(claim, question);
-    found.push_back({.claim = std::move(claim), .decides = decides, .is_compared = is_tried});
+    const bool is_tried = decides && is_compared(claim, claims, question);
+    found.push_back({.claim = claim, .decides = decides, .is_compared = is_tried});
   }
   return found;
 }
@@ -173,7 +174,9 @@ void bind_claims(nb::module_& module) {
           "The row of the built-in rule; None: no row holds, which means `native`, or it is not the rule's.")
       .def_ro("decides", &ClaimInJob::decides)
       .def_ro("is_compared", &ClaimInJob::is_compared,
-              "Whether it decides, but a job's first calls compare it with the MPI default.");
+              "Whether it decides, but a job's first calls compare it: with the MPI default or, without MPI, "
+              "with other "
+              "specs.");
   module.def(
       "all_claims", &all_claims_in_job, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
       nb::arg("environment"), nb::arg("table").none() = nb::none(), nb::arg("fabric").none() = nb::none(),

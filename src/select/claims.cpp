@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/claims.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -165,11 +166,31 @@ std::vector<Claim> all_claims(const Question& question) {
   return claims;
 }
 
-bool is_compared(const Claim& claim, const Question& question) {
+std::vector<Spec> challengers_of(std::span<const Claim> claims) {
+  constexpr double most_expected = 3;  // times as long as the choice
+  constexpr std::size_t most = 4;
+  const auto standing =
+      std::ranges::find_if(claims, [](const Claim& claim) { return claim.spec.has_value(); });
+  std::vector<Spec> challengers;
+  if (standing == claims.end() || standing->source < Source::learnt) return challengers;
+  for (const Claim& claim : std::span(standing, claims.end()).subspan(1)) {
+    if (!claim.spec || claim.spec->is_native() || challengers.size() == most) continue;
+    const bool is_slow = standing->seconds > 0 && claim.seconds > most_expected * standing->seconds;
+    const bool is_known =
+        *claim.spec == *standing->spec || std::ranges::find(challengers, *claim.spec) != challengers.end();
+    if (!is_slow && !is_known) challengers.push_back(*claim.spec);
+  }
+  return challengers;
+}
+
+bool is_compared(const Claim& claim, std::span<const Claim> claims, const Question& question) {
+  if (!claim.spec || claim.spec->is_native() || !why_unused(Source::model, question).empty()) return false;
+  if (!question.has_library)
+    return question.learning.online == Online::guard && claim.source > Source::learnt &&
+           !challengers_of(claims).empty();
   // A duel of an earlier job is believed if it says how long a call takes.
   const bool is_known = claim.source == Source::learnt && claim.seconds > 0;
-  return question.has_library && claim.source > Source::forced && !is_known && !claim.spec->is_native() &&
-         why_unused(Source::model, question).empty();
+  return claim.source > Source::forced && !is_known;
 }
 
 }  // namespace stretto

@@ -118,8 +118,12 @@ Claim decide(const Question& question);
 /// of its specs), the rule.
 std::vector<Claim> all_claims(const Question& question);
 
-/// Whether a job in which this claim decides compares its spec with the MPI default in its first calls, and
-/// keeps the faster one.
-bool is_compared(const Claim& claim, const Question& question);
+/// Returns the specs with which a job without MPI compares that of the first claim that has one: those of the
+/// next claims, unless one is expected to take much longer. None if the user names the choice.
+std::vector<Spec> challengers_of(std::span<const Claim> claims);
+
+/// Whether a job in which `claim` decides compares its spec in its first calls, and keeps the fastest one:
+/// with the MPI default, or with other specs if there is no MPI library. `claims` are all claims on the call.
+bool is_compared(const Claim& claim, std::span<const Claim> claims, const Question& question);
 
 }  // namespace stretto

@@ -95,7 +95,7 @@ std::shared_ptr<BackgroundRace> run_without_library(const std::vector<std::pair<
   std::vector<Spec> challengers;
   for (std::size_t i = 1; i < seconds_of.size(); ++i) challengers.push_back(seconds_of[i].first);
   auto race = BackgroundRace::without_library(seconds_of[0].first, challengers);
-  for (calls = 0, seconds = 0; !race->is_over() && calls < 10'000; ++calls) {
+  for (calls = 0, seconds = 0; !race->outcome() && calls < 10'000; ++calls) {
     if (race->wants_agreement()) race->agree(race->figures());
     const BackgroundRace::Turn turn = race->next();
     const auto of_spec = std::ranges::find(seconds_of, *turn.spec, [](const auto& one) { return one.first; });
@@ -103,7 +103,7 @@ std::shared_ptr<BackgroundRace> run_without_library(const std::vector<std::pair<
     seconds += took;
     if (turn.slot) race->count(*turn.slot, took);
   }
-  EXPECT_TRUE(race->is_over());
+  EXPECT_TRUE(race->outcome());
   return race;
 }
 
@@ -132,6 +132,38 @@ TEST(BackgroundRace, WithoutALibraryWhatIsHopelessCostsThreeCalls) {
   EXPECT_NEAR(seconds, 1e-3 * (calls - 3) + 3e-2, 5e-3);
   auto first = BackgroundRace::without_library(choice, {doubling});
   for (int call = 0; call < 8; ++call) EXPECT_FALSE(first->next().slot);
+}
+
+/// Links that were idle pass the first bytes at once. What was decided by then is corrected later.
+TEST(BackgroundRace, WithoutALibraryWhatChangesIsSeen) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  const auto race = BackgroundRace::without_library(choice, {doubling});
+  int by_slower = 0;
+  for (int call = 0; call < 20'000; ++call) {
+    if (race->wants_agreement()) race->agree(race->figures());
+    const BackgroundRace::Turn turn = race->next();
+    const bool is_first = call < 100 || call > 10'000;
+    const bool is_fast = (*turn.spec == choice) == is_first;
+    if (turn.slot) race->count(*turn.slot, is_fast ? 1e-3 : 2e-3);
+    if (!is_fast) ++by_slower;
+  }
+  EXPECT_EQ(race->in_force(), choice);
+  EXPECT_LT(by_slower, 3'000);
+}
+
+TEST(BackgroundRace, WithoutALibraryRacesCostLittle) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  const auto race = BackgroundRace::without_library(choice, {doubling});
+  double seconds = 0;
+  constexpr int calls = 20'000;
+  for (int call = 0; call < calls; ++call) {
+    if (race->wants_agreement()) race->agree(race->figures());
+    const BackgroundRace::Turn turn = race->next();
+    const double took = *turn.spec == choice ? 1 : 3;
+    if (turn.slot) race->count(*turn.slot, took);
+    seconds += took;
+  }
+  EXPECT_LT(seconds, 1.01 * calls);
 }
 
 TEST(BackgroundRace, WithoutALibraryAlikeSpecsChangeRarely) {

@@ -96,7 +96,7 @@ TEST(Claims, SayWhyFindingsDoNotCount) {
   question.learnt = &ring;
   question.modelled = {&ring, 1};
   EXPECT_EQ(decide(question).source, Source::learnt);
-  EXPECT_FALSE(is_compared(decide(question), question));
+  EXPECT_FALSE(is_compared(decide(question), all_claims(question), question));
   question.learning.online = Online::freeze;
   EXPECT_EQ(why_unused(Source::learnt, question), "");
   EXPECT_EQ(why_unused(Source::model, question), "STRETTO_ONLINE=freeze");
@@ -104,7 +104,7 @@ TEST(Claims, SayWhyFindingsDoNotCount) {
   EXPECT_EQ(decide(question).source, Source::rule);
   question.learning.online = Online::guard;
   EXPECT_EQ(decide(question).source, Source::model);
-  EXPECT_TRUE(is_compared(decide(question), question));
+  EXPECT_TRUE(is_compared(decide(question), all_claims(question), question));
   question.least_learnt = 1 << 20;  // such a call may still learn
   EXPECT_EQ(why_unused(Source::model, question), "");
   question.least_learnt = 2 << 20;
@@ -116,7 +116,33 @@ TEST(Claims, SayWhyFindingsDoNotCount) {
   question.has_library = false;
   question.must_avoid_library = true;
   EXPECT_EQ(decide(question).source, Source::model);
-  EXPECT_FALSE(is_compared(decide(question), question));
+  EXPECT_TRUE(is_compared(decide(question), all_claims(question), question));
+  question.learning.online = Online::freeze;
+  EXPECT_FALSE(is_compared(decide(question), all_claims(question), question));
+}
+
+/// Without MPI, the next claims challenge the choice: other specs, once each, and none that the model expects
+/// to take much longer.
+TEST(Claims, TheNextOnesAreChallengers) {
+  const Topology topology = Topology::flat(8);
+  const auto finding = [](const char* spec, double seconds) {
+    return Finding{.spec = parse_spec(Collective::allreduce, spec), .seconds = seconds};
+  };
+  const std::vector<Finding> modelled{finding("ring", 1), finding("rabenseifner", 1.5), finding("ring", 1),
+                                      finding("knomial:radix=4", 4)};
+  Question question{.call = shape_of(Collective::allreduce, 4096, topology),
+                    .topology = topology,
+                    .has_library = false,
+                    .must_avoid_library = true,
+                    .modelled = modelled};
+  const Spec rule = *all_claims(question).back().spec;
+  EXPECT_EQ(challengers_of(all_claims(question)), (std::vector<Spec>{modelled[1].spec, rule}));
+  const Finding learnt = finding("circulant", 1);
+  question.learnt = &learnt;
+  EXPECT_EQ(challengers_of(all_claims(question)),
+            (std::vector<Spec>{modelled[0].spec, modelled[1].spec, rule}));
+  question.wanted = &learnt.spec;
+  EXPECT_TRUE(challengers_of(all_claims(question)).empty());
 }
 
 /// A finding is for a kind of calls, and must serve the longest one.

@@ -30,7 +30,7 @@ class Claim:
     reason: str
     decides: bool = False
     is_compared: bool = False
-    """Whether it decides, but a job's first calls compare it with the MPI default, and the fastest stays."""
+    """Whether it decides, but a job's first calls compare it, and the fastest stays."""
     seconds: float | None = None
     """The time of a call when a duel was decided, or by the model for the least bytes of the size class."""
     gain: float | None = None

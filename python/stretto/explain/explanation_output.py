@@ -40,7 +40,8 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     if in_force.row:
         notes.append(f"the rule's row: {in_force.row} (all of it: stretto explain --rule)")
     if any(one.is_compared for one in explanation.claims):
-        notes.append("a job's first calls compare it with the MPI default, and the fastest stays")
+        others = "the MPI default" if explanation.has_library else "other specs"
+        notes.append(f"a job's first calls compare it with {others}, and the fastest stays")
     if not explanation.fabric:
         if explanation.modelled:
             notes.append(_modelled(explanation))

@@ -44,7 +44,7 @@ class Span:
     spec: str
     source: Source
     is_compared: bool
-    """Whether a job's first calls compare the spec with the MPI default, and the fastest stays."""
+    """Whether a job's first calls compare the spec, and the fastest stays."""
 
     @property
     def sizes(self) -> str:
@@ -118,7 +118,8 @@ def print_overview(overview: Overview) -> None:
     ).print()
     lines = ["native: the MPI default"] if any(span.spec == NATIVE for span in overview.spans) else []
     if any(span.is_compared for span in overview.spans):
-        lines.append("*: a job's first calls compare it with the MPI default, and the faster one stays")
+        others = "other specs" if overview.family == SOCKETS else "the MPI default"
+        lines.append(f"*: a job's first calls compare it with {others}, and the fastest one stays")
     if not overview.fabric:
         lines.append("no job has measured this machine's network yet; the first one with larger calls does")
     lines.append("one call, its candidates and their times: stretto explain COLLECTIVE --bytes SIZE")

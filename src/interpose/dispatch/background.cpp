@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/background.hpp"
 
-#include <algorithm>
 #include <climits>
 #include <memory>
 #include <optional>
@@ -56,9 +55,8 @@ bool is_guarded(const CallTraits& traits, const Choice& choice) {
 /// Whether the call's choice is compared with other specs, because there is no library.
 bool has_challengers(const CallTraits& traits, Form form, const Choice& choice) {
   return !mpi.has_library() && session.settings.online == Online::guard && form == Form::non_blocking &&
-         (choice.source == Source::rule || choice.source == Source::model) && may_be_kept(traits) &&
-         !traits.has_unequal_blocks && !has_private_lengths(traits.collective) &&
-         traits.collective != Collective::barrier;
+         choice.source >= Source::learnt && may_be_kept(traits) && !traits.has_unequal_blocks &&
+         !has_private_lengths(traits.collective) && traits.collective != Collective::barrier;
 }
 
 /// Returns the spec that is known to be fastest for these calls, if there is one. It comes from earlier jobs,
@@ -111,31 +109,19 @@ RaceTurn take_turn_with_library(Communicator& state, const CallTraits& traits, S
   return {.race = kind->race, .slot = *turn.slot};
 }
 
-/// A challenger for which the model expects more than this multiple of the choice's time is not tried.
-constexpr double most_expected = 2;
-constexpr std::size_t most_challengers = 4;
-
-/// Returns the race of the choice with the next claims of the list; nullptr if there are none.
+/// Returns the race of the choice with the next claims of the list; nullptr if there are none. Each must
+/// serve all calls of the kind.
 std::shared_ptr<BackgroundRace> make_race(const Communicator& state, const CallTraits& traits) {
   const KnownQuestion known(state, traits, Form::non_blocking);
+  std::vector<Claim> claims = all_claims(known.question);
   const CallTraits longest = longest_of(traits);
-  const Claim* standing = nullptr;
-  std::vector<Spec> challengers;
-  const std::vector<Claim> claims = all_claims(known.question);
-  for (const Claim& claim : claims) {
-    if (!claim.spec || claim.spec->is_native()) continue;
-    if (!why_unsupported(*claim.spec, longest, state.topology()).empty()) continue;
-    if (standing == nullptr) {
-      standing = &claim;
-      continue;
-    }
-    const bool is_slow = standing->seconds > 0 && claim.seconds > most_expected * standing->seconds;
-    const bool is_new =
-        *claim.spec != *standing->spec && std::ranges::find(challengers, *claim.spec) == challengers.end();
-    if (is_new && !is_slow && challengers.size() < most_challengers) challengers.push_back(*claim.spec);
-  }
+  std::erase_if(claims, [&](const Claim& claim) {
+    return !claim.spec || !why_unsupported(*claim.spec, longest, state.topology()).empty();
+  });
+  std::vector<Spec> challengers = challengers_of(claims);
   if (challengers.empty()) return nullptr;
-  return BackgroundRace::without_library(*standing->spec, std::move(challengers));
+  return BackgroundRace::without_library(*claims.front().spec, std::move(challengers),
+                                         claims.front().source == Source::learnt);
 }
 
 }  // namespace
@@ -217,9 +203,9 @@ RaceTurn take_turn_without_library(const std::shared_ptr<Communicator>& state, c
     if (!kind->agreement->has_failed()) race.agree(kind->agreement->figures());
     kind->agreement = nullptr;
     kind->calls = 0;
-    if (const auto outcome = race.outcome(); outcome && state->rank() == 0) {
+    if (race.is_resting() && race.outcome() && state->rank() == 0) {
       const CallTraits shortest = shortest_of(traits);
-      note_outcome(shortest, state->topology(), *outcome, shortest.bytes);
+      note_outcome(shortest, state->topology(), *race.outcome(), shortest.bytes);
     }
   }
   const BackgroundRace::Turn turn = race.next();

@@ -32,10 +32,12 @@ std::shared_ptr<BackgroundRace> BackgroundRace::with_library(Spec choice, Spec l
   return race;
 }
 
-std::shared_ptr<BackgroundRace> BackgroundRace::without_library(Spec choice, std::vector<Spec> challengers) {
+std::shared_ptr<BackgroundRace> BackgroundRace::without_library(Spec choice, std::vector<Spec> challengers,
+                                                                bool is_decided) {
   std::shared_ptr<BackgroundRace> race(
       new BackgroundRace(std::move(choice), std::move(challengers), policies::background_without_library));
-  race->spared_ = spared_without_library;
+  race->rest_.emplace(policies::rest_of_background);
+  race->quiet_ = is_decided ? race->rest_->after(0) : spared_without_library;
   return race;
 }
 
@@ -44,9 +46,9 @@ void BackgroundRace::forget_seconds() {
 }
 
 BackgroundRace::Turn BackgroundRace::next() {
-  if (is_over() || started_ == turns()) return {&in_force_, std::nullopt};
-  if (spared_ > 0) {
-    --spared_;
+  if (started_ == turns()) return {&in_force_, std::nullopt};
+  if (quiet_ > 0) {
+    --quiet_;
     return {&in_force_, std::nullopt};
   }
   const std::size_t call = started_++;
@@ -71,21 +73,24 @@ void BackgroundRace::agree(std::span<const double> agreed) {
   forget_seconds();
   if (verdict == Trial::Verdict::open) return;
   if (verdict == Trial::Verdict::challenger) {
-    has_won_ = true;
-    gain_ /= trial_.ratio();
+    gain_ = (gain_ > 0 ? gain_ : 1) / trial_.ratio();
     seconds_in_force_ = trial_.time_of(Trial::Side::challenger);
-    defender_ = challenger();
+    std::swap(defender_, challengers_[tried_]);
+    if (rest_) rest_->begin_anew();
   } else {
     seconds_in_force_ = trial_.time_of(Trial::Side::defender);
+    calls_lost_ += trial_.calls_lost(Trial::Side::challenger);
   }
   in_force_ = defender_;
-  ++tried_;
   trial_ = Trial(stages_);
+  if (++tried_ == challengers_.size()) end_round();
 }
 
-std::optional<BackgroundRace::Outcome> BackgroundRace::outcome() const {
-  if (!is_over()) return std::nullopt;
-  return Outcome{.spec = in_force_, .gain = has_won_ ? gain_ : 0, .seconds = seconds_in_force_};
+void BackgroundRace::end_round() {
+  outcome_ = Outcome{.spec = in_force_, .gain = gain_, .seconds = seconds_in_force_};
+  tried_ = 0;
+  quiet_ = rest_ ? rest_->after(calls_lost_) : std::numeric_limits<std::uint64_t>::max();
+  gain_ = calls_lost_ = 0;
 }
 
 }  // namespace stretto

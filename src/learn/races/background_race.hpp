@@ -4,21 +4,26 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "learn/races/policies.hpp"
+#include "learn/races/rest.hpp"
 #include "learn/races/trial.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
 
 /// Compares specs for non-blocking calls of one kind: a defender with one challenger after another. With an
-/// MPI library, the library's own call defends itself against the choice. Without one, the choice defends
-/// itself against other specs. The time of a call is that which the program spends on it: its start, and from
-/// the first test or wait until the call has ended. The program's computation in between does not count.
+/// MPI library, the library's own call defends itself against the choice, once. Without one, the choice
+/// defends itself against other specs, again and again: the first calls may be fast because links were idle
+/// before, and a network may change. The time of a call is that which the program spends on it: its start,
+/// and from the first test or wait until the call has ended. The program's computation in between does not
+/// count.
 ///
 /// A non-blocking call may not wait for other ranks, so the ranks agree later, in a way that the user of this
 /// class has. What a race does depends only on the number of calls and on what the ranks agree on. As the
@@ -27,8 +32,10 @@ class BackgroundRace {
  public:
   /// The MPI library's own call against the choice, which is in force until the ranks have agreed.
   static std::shared_ptr<BackgroundRace> with_library(Spec choice, Spec library);
-  /// The choice against others. It stays in force until one of them has won.
-  static std::shared_ptr<BackgroundRace> without_library(Spec choice, std::vector<Spec> challengers);
+  /// The choice against others. It stays in force until one of them has won. `is_decided`: it has won a race
+  /// of an earlier job, so this one begins later.
+  static std::shared_ptr<BackgroundRace> without_library(Spec choice, std::vector<Spec> challengers,
+                                                         bool is_decided = false);
 
   struct Turn {
     const Spec* spec = nullptr;
@@ -43,24 +50,24 @@ class BackgroundRace {
 
   /// Whether the calls of a stage have been started, and nothing was decided by them yet. All ranks get the
   /// same answer.
-  [[nodiscard]] bool wants_agreement() const { return !is_over() && started_ == turns(); }
+  [[nodiscard]] bool wants_agreement() const { return started_ == turns(); }
   [[nodiscard]] std::vector<double> figures() const;
   /// Goes on by the greatest figures of all ranks. Changes nothing if a call has not ended on some rank.
   void agree(std::span<const double> agreed);
 
   /// The spec of calls that are not measured.
   [[nodiscard]] const Spec& in_force() const { return in_force_; }
-  /// The spec that is compared with that of the defender, until is_over().
+  /// The spec that is compared with that of the defender.
   [[nodiscard]] const Spec& challenger() const { return challengers_[tried_]; }
-  [[nodiscard]] bool is_over() const { return tried_ == challengers_.size(); }
 
   struct Outcome {
     Spec spec;
     double gain = 0;     // times faster than the first defender; 0: that one has won
     double seconds = 0;  // that the program spends on a call; 0: not known
   };
-  /// The winner, once the race is over.
-  [[nodiscard]] std::optional<Outcome> outcome() const;
+  /// The winner, once all challengers have been tried.
+  [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
+  [[nodiscard]] bool is_resting() const { return quiet_ > 0; }
 
   /// The comparison in its present state, for whoever must judge by figures before agree() is called.
   [[nodiscard]] const Trial& trial() const { return trial_; }
@@ -74,19 +81,23 @@ class BackgroundRace {
   BackgroundRace(Spec defender, std::vector<Spec> challengers, Stages stages);
   [[nodiscard]] std::size_t turns() const { return trial_.stage().turns.size(); }
   void forget_seconds();
+  void end_round();
 
   Spec defender_;
-  std::vector<Spec> challengers_;
+  std::vector<Spec> challengers_;  // and those whom the defender has beaten
   Spec in_force_;
   Stages stages_;
-  int spared_ = 0;           // calls until the first stage
-  std::size_t tried_ = 0;    // challengers
-  std::size_t started_ = 0;  // calls of the stage
+  std::optional<Rest> rest_;  // nothing: the race is not repeated
+  std::uint64_t quiet_ = 0;   // calls until the next stage
+  std::size_t tried_ = 0;     // challengers
+  std::size_t started_ = 0;   // calls of the stage
   Trial trial_;
   std::array<std::atomic<double>, most_turns> seconds_;
-  bool has_won_ = false;  // a challenger
-  double gain_ = 1;
+  // Of the present round.
+  double gain_ = 0;  // 0: no challenger has won
   double seconds_in_force_ = 0;
+  double calls_lost_ = 0;
+  std::optional<Outcome> outcome_;
 };
 
 }  // namespace stretto

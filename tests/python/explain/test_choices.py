@@ -165,11 +165,12 @@ def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None
     known = read_fabric(fabric_file(tmp_path, [], MEASURED, "Stretto sockets 0.1.0"))
     call = Call("allreduce", size, WHERE)
     found = find_claims(call, NO_TABLE, {"STRETTO_TABLE": "none"}, known, has_library=False)
-    (fastest,) = _core.find_modelled(
+    fastest = _core.find_modelled(
         "allreduce", size, _core.Topology(WHERE), known.machine_for(3), has_library=False
     )
     decides = deciding(found)
-    assert (decides.source, decides.spec, decides.is_compared) == ("modelled", fastest[0], False)
+    assert (decides.source, decides.spec, decides.is_compared) == ("modelled", fastest[0][0], True)
+    assert [one.spec for one in found if one.source == "modelled"] == [spec for spec, _, _ in fastest]
     assert by_source(found)["learnt"].spec is None
     assert by_source(found)["rule"].spec != "native"
     result = CliRunner().invoke(app, ["explain", "--fabric", str(known.path), "--bytes", str(size)])
@@ -177,6 +178,14 @@ def test_without_mpi_the_models_best_is_taken(size: int, tmp_path: Path) -> None
     output = result.output
     assert "MPI default" not in output.replace("there is no MPI default", "")
     assert "│ native" not in output
+
+
+def test_without_mpi_a_race_of_an_earlier_job_decides(tmp_path: Path) -> None:
+    decision = DECISION | {"call": "iallreduce", "in_place": True}
+    known = read_fabric(fabric_file(tmp_path, [decision], MEASURED, "Stretto sockets 0.1.0"))
+    decides = deciding(find_claims(CALL, NO_TABLE, {"STRETTO_TABLE": "none"}, known, has_library=False))
+    assert (decides.source, decides.spec, decides.is_compared) == ("learnt", decision["spec"], False)
+    assert "as fast as the choice before" in decides.reason
 
 
 @pytest.mark.parametrize(
