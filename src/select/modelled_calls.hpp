@@ -16,6 +16,9 @@ namespace stretto {
 /// the fastest first.
 class ModelledCalls {
  public:
+  /// The time in which the bytes pass that an idle link has saved up.
+  double saved_seconds = 0;
+
   /// Adds a finding for calls of `from` bytes or more. To be called with the lengths in ascending order.
   void add(Collective collective, std::size_t from, Finding finding) {
     std::vector<Row>& rows = rows_.at(static_cast<std::size_t>(collective));

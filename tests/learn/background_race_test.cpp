@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <utility>
 #include <vector>
@@ -94,7 +95,7 @@ std::shared_ptr<BackgroundRace> run_without_library(const std::vector<std::pair<
   std::lognormal_distribution<double> factor(0, noise);
   std::vector<Spec> challengers;
   for (std::size_t i = 1; i < seconds_of.size(); ++i) challengers.push_back(seconds_of[i].first);
-  auto race = BackgroundRace::without_library(seconds_of[0].first, challengers);
+  auto race = BackgroundRace::without_library(seconds_of[0].first, challengers, {});
   for (calls = 0, seconds = 0; !race->outcome() && calls < 10'000; ++calls) {
     if (race->wants_agreement()) race->agree(race->figures());
     const BackgroundRace::Turn turn = race->next();
@@ -130,14 +131,34 @@ TEST(BackgroundRace, WithoutALibraryWhatIsHopelessCostsThreeCalls) {
   const auto race = run_without_library({{choice, 1e-3}, {doubling, 1e-2}}, 0.1, 1, seconds, calls);
   EXPECT_EQ(race->outcome()->gain, 0);
   EXPECT_NEAR(seconds, 1e-3 * (calls - 3) + 3e-2, 5e-3);
-  auto first = BackgroundRace::without_library(choice, {doubling});
+  auto first = BackgroundRace::without_library(choice, {doubling}, {});
   for (int call = 0; call < 8; ++call) EXPECT_FALSE(first->next().slot);
+}
+
+/// Specs load different links, so the first calls of another spec use what its links have saved: they take
+/// less time until that is used up.
+TEST(BackgroundRace, WithoutALibrarySavedBytesDecideNothing) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  constexpr double most_saved = 10e-3;
+  const auto race = BackgroundRace::without_library(choice, {doubling}, {.saved_seconds = most_saved});
+  std::array<double, 2> saved{0, most_saved};
+  for (int call = 0; call < 5'000; ++call) {
+    if (race->wants_agreement()) race->agree(race->figures());
+    const BackgroundRace::Turn turn = race->next();
+    const std::size_t side = *turn.spec == choice ? 0 : 1;
+    const double whole = side == 0 ? 0.5e-3 : 0.6e-3;
+    const double used = std::min(saved[side], 0.8 * whole);
+    saved[side] -= used;
+    saved[1 - side] = std::min(most_saved, saved[1 - side] + whole - used);
+    if (turn.slot) race->count(*turn.slot, whole - used);
+  }
+  EXPECT_EQ(race->outcome()->spec, choice);
 }
 
 /// Links that were idle pass the first bytes at once. What was decided by then is corrected later.
 TEST(BackgroundRace, WithoutALibraryWhatChangesIsSeen) {
   const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
-  const auto race = BackgroundRace::without_library(choice, {doubling});
+  const auto race = BackgroundRace::without_library(choice, {doubling}, {});
   int by_slower = 0;
   for (int call = 0; call < 20'000; ++call) {
     if (race->wants_agreement()) race->agree(race->figures());
@@ -153,7 +174,7 @@ TEST(BackgroundRace, WithoutALibraryWhatChangesIsSeen) {
 
 TEST(BackgroundRace, WithoutALibraryRacesCostLittle) {
   const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
-  const auto race = BackgroundRace::without_library(choice, {doubling});
+  const auto race = BackgroundRace::without_library(choice, {doubling}, {});
   double seconds = 0;
   constexpr int calls = 20'000;
   for (int call = 0; call < calls; ++call) {

@@ -121,7 +121,8 @@ std::shared_ptr<BackgroundRace> make_race(const Communicator& state, const CallT
   std::vector<Spec> challengers = challengers_of(claims);
   if (challengers.empty()) return nullptr;
   return BackgroundRace::without_library(*claims.front().spec, std::move(challengers),
-                                         claims.front().source == Source::learnt);
+                                         {.is_decided = claims.front().source == Source::learnt,
+                                          .saved_seconds = state.modelled().saved_seconds});
 }
 
 }  // namespace
@@ -130,12 +131,13 @@ std::shared_ptr<BackgroundRace> make_race(const Communicator& state, const CallT
 class RaceAgreement final : public OpenChoice {
  public:
   /// Starts it. To be called in the order of calls.
-  RaceAgreement(const std::shared_ptr<Communicator>& state, const BackgroundRace& race)
-      : trial_(race.trial()), challenger_(race.challenger()) {
-    CallTraits traits{.collective = Collective::allreduce, .bytes = race.figures().size() * sizeof(double)};
+  RaceAgreement(const std::shared_ptr<Communicator>& state, std::shared_ptr<const BackgroundRace> race)
+      : race_(std::move(race)), trial_(race_->trial()), challenger_(race_->challenger()) {
+    const std::vector<double> figures = race_->figures();
+    CallTraits traits{.collective = Collective::allreduce, .bytes = figures.size() * sizeof(double)};
     traits.is_own = true;
     const Spec spec = choose_own(shape_of(traits, state->topology(), Form::non_blocking, false));
-    own_ = std::make_shared<Own>([&] { return Figures(race.figures()); },
+    own_ = std::make_shared<Own>([&] { return Figures(figures); },
                                  ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null}, state,
                                  traits, spec, Form::non_blocking);
     own_->operation.start();
@@ -169,6 +171,7 @@ class RaceAgreement final : public OpenChoice {
   };
   using Own = OperationWithMessage<Figures>;
 
+  std::shared_ptr<const BackgroundRace> race_;  // has the stages of the trial
   Trial trial_;
   Spec challenger_;
   std::shared_ptr<Own> own_;
@@ -194,7 +197,7 @@ RaceTurn take_turn_without_library(const std::shared_ptr<Communicator>& state, c
   BackgroundRace& race = *kind->race;
   if (race.wants_agreement()) {
     const int call = ++kind->calls - calls_before_agreement;
-    if (call == 0) kind->agreement = std::make_shared<RaceAgreement>(state, race);
+    if (call == 0) kind->agreement = std::make_shared<RaceAgreement>(state, kind->race);
     if (call < calls_during_agreement + calls_while_open) {
       spec = race.in_force();
       return {.open = call < calls_during_agreement ? nullptr : kind->agreement};

@@ -2,6 +2,8 @@
 #include "interpose/dispatch/modelled_calls.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <sstream>
@@ -49,11 +51,14 @@ std::optional<MeasuredNetwork> known_network() {
   return of_job().network;
 }
 
-/// Returns a line for each finding: the collective, the least bytes, the nanoseconds and the spec.
+/// Returns a line with the nanoseconds that idle links save, and one for each finding: the collective, the
+/// least bytes, the nanoseconds and the spec.
 std::string text_of(const Communicator& state, const Machine& machine) {
   const double until = seconds_now() + longest_wait;
   const Topology& topology = state.topology();
-  std::string text;
+  const Limit& link = machine.node;
+  const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
+  std::string text = std::to_string(std::lround(saved / nano)) + '\n';
   for (const Collective collective : modelled_without_library) {
     for (std::size_t bytes = shortest_modelled; bytes <= longest_modelled; bytes *= factor_of_lengths) {
       if (seconds_now() > until) return text;
@@ -75,6 +80,8 @@ ModelledCalls calls_of(const std::string& text) {
   std::string name;
   std::size_t from = 0;
   std::string finding;
+  std::int64_t saved = 0;
+  if (lines >> saved) calls.saved_seconds = nano * static_cast<double>(saved);
   while (lines >> name >> from && std::getline(lines >> std::ws, finding)) {
     const auto collective = std::ranges::find(collectives, name, [](Collective one) { return name_of(one); });
     calls.add(*collective, from, read_finding(finding, *collective, from));

@@ -2,6 +2,7 @@
 #include "learn/races/background_race.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace stretto {
@@ -16,28 +17,33 @@ constexpr int spared_without_library = 8;
 
 }  // namespace
 
-BackgroundRace::BackgroundRace(Spec defender, std::vector<Spec> challengers, Stages stages)
+BackgroundRace::BackgroundRace(Spec defender, std::vector<Spec> challengers, std::vector<Stage> stages)
     : defender_(std::move(defender)),
       challengers_(std::move(challengers)),
       in_force_(defender_),
-      stages_(stages),
-      trial_(stages) {
+      stages_(std::move(stages)),
+      trial_(stages_) {
   forget_seconds();
 }
 
 std::shared_ptr<BackgroundRace> BackgroundRace::with_library(Spec choice, Spec library) {
+  const auto& stages = policies::background;
   std::shared_ptr<BackgroundRace> race(
-      new BackgroundRace(std::move(library), {choice}, policies::background));
+      new BackgroundRace(std::move(library), {choice}, {stages.begin(), stages.end()}));
   race->in_force_ = std::move(choice);
   return race;
 }
 
 std::shared_ptr<BackgroundRace> BackgroundRace::without_library(Spec choice, std::vector<Spec> challengers,
-                                                                bool is_decided) {
+                                                                const Terms& terms) {
+  std::vector<Stage> stages(policies::background_without_library.begin(),
+                            policies::background_without_library.end());
+  stages.front().wins_from = 2 * terms.saved_seconds;
   std::shared_ptr<BackgroundRace> race(
-      new BackgroundRace(std::move(choice), std::move(challengers), policies::background_without_library));
+      new BackgroundRace(std::move(choice), std::move(challengers), std::move(stages)));
+  race->saved_seconds_ = terms.saved_seconds;
   race->rest_.emplace(policies::rest_of_background);
-  race->quiet_ = is_decided ? race->rest_->after(0) : spared_without_library;
+  race->quiet_ = terms.is_decided ? race->rest_->after(0) : spared_without_library;
   return race;
 }
 
@@ -46,28 +52,50 @@ void BackgroundRace::forget_seconds() {
 }
 
 BackgroundRace::Turn BackgroundRace::next() {
-  if (started_ == turns()) return {&in_force_, std::nullopt};
+  if (wants_agreement()) return {&in_force_, std::nullopt};
   if (quiet_ > 0) {
     --quiet_;
     return {&in_force_, std::nullopt};
   }
   const std::size_t call = started_++;
-  return {trial_.side_of(call) == Trial::Side::challenger ? &challenger() : &defender_, call};
+  const bool is_challengers = trial_.side_of(call / calls_of_turn()) == Trial::Side::challenger;
+  return {is_challengers ? &challenger() : &defender_, call};
 }
 
+/// The time of a turn is the mean of its second half: by then, its calls have used up what links had saved.
 std::vector<double> BackgroundRace::figures() const {
   std::vector<double> all;
-  for (const std::atomic<double>& one : std::span(seconds_).first(turns()))
-    all.push_back(one.load(std::memory_order_relaxed));
+  const std::size_t calls = calls_of_turn();
+  for (std::size_t end = calls; end <= calls_of_stage(); end += calls) {
+    const std::size_t begin = end - (calls + 1) / 2;
+    double sum = 0;
+    for (std::size_t call = end - calls; call < end; ++call) {
+      const double seconds = seconds_[call].load(std::memory_order_relaxed);
+      if (call >= begin || seconds >= unfinished) sum += seconds;
+    }
+    all.push_back(sum / static_cast<double>(end - begin));
+  }
   return all;
 }
 
 bool BackgroundRace::are_unfinished(std::span<const double> agreed) {
-  return std::ranges::any_of(agreed, [](double one) { return !(one < unfinished); });
+  return std::ranges::any_of(agreed, [](double one) { return !(one < unfinished / most_calls); });
+}
+
+/// Makes the turns of the next stage so long that links cannot have saved up so many bytes.
+void BackgroundRace::lengthen_turns(std::span<const double> agreed) {
+  std::vector<double> sorted(agreed.begin(), agreed.end());
+  std::ranges::sort(sorted);
+  const double call = sorted[sorted.size() / 2];
+  const double calls = call > 0 ? std::ceil(2 * saved_seconds_ / call) : 0;
+  const int least = policies::background_without_library.back().calls;
+  stages_.back().calls =
+      std::clamp(static_cast<int>(std::min(calls, double{most_calls})), least, int{most_calls});
 }
 
 void BackgroundRace::agree(std::span<const double> agreed) {
   if (are_unfinished(agreed)) return;
+  if (rest_ && calls_of_turn() == 1) lengthen_turns(agreed);
   const Trial::Verdict verdict = trial_.agree(agreed);
   started_ = 0;
   forget_seconds();

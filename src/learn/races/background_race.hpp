@@ -32,10 +32,16 @@ class BackgroundRace {
  public:
   /// The MPI library's own call against the choice, which is in force until the ranks have agreed.
   static std::shared_ptr<BackgroundRace> with_library(Spec choice, Spec library);
-  /// The choice against others. It stays in force until one of them has won. `is_decided`: it has won a race
-  /// of an earlier job, so this one begins later.
+  struct Terms {
+    /// The choice has won a race of an earlier job, so this one begins later.
+    bool is_decided = false;
+    /// Calls may take so much less time in all, because of the bytes that idle links have saved up. Specs
+    /// load different links, so whatever is new seems fast.
+    double saved_seconds = 0;
+  };
+  /// The choice against others. It stays in force until one of them has won.
   static std::shared_ptr<BackgroundRace> without_library(Spec choice, std::vector<Spec> challengers,
-                                                         bool is_decided = false);
+                                                         const Terms& terms);
 
   struct Turn {
     const Spec* spec = nullptr;
@@ -50,7 +56,7 @@ class BackgroundRace {
 
   /// Whether the calls of a stage have been started, and nothing was decided by them yet. All ranks get the
   /// same answer.
-  [[nodiscard]] bool wants_agreement() const { return started_ == turns(); }
+  [[nodiscard]] bool wants_agreement() const { return started_ == calls_of_stage(); }
   [[nodiscard]] std::vector<double> figures() const;
   /// Goes on by the greatest figures of all ranks. Changes nothing if a call has not ended on some rank.
   void agree(std::span<const double> agreed);
@@ -75,24 +81,27 @@ class BackgroundRace {
   static bool are_unfinished(std::span<const double> agreed);
 
  private:
-  using Stages = std::span<const Stage>;
-  static constexpr std::size_t most_turns = 16;
+  static constexpr std::size_t most_turns = 8;
+  static constexpr std::size_t most_calls = 64;  // of a turn
 
-  BackgroundRace(Spec defender, std::vector<Spec> challengers, Stages stages);
-  [[nodiscard]] std::size_t turns() const { return trial_.stage().turns.size(); }
+  BackgroundRace(Spec defender, std::vector<Spec> challengers, std::vector<Stage> stages);
+  [[nodiscard]] std::size_t calls_of_turn() const { return static_cast<std::size_t>(trial_.stage().calls); }
+  [[nodiscard]] std::size_t calls_of_stage() const { return trial_.stage().turns.size() * calls_of_turn(); }
+  void lengthen_turns(std::span<const double> agreed);
   void forget_seconds();
   void end_round();
 
   Spec defender_;
   std::vector<Spec> challengers_;  // and those whom the defender has beaten
   Spec in_force_;
-  Stages stages_;
+  std::vector<Stage> stages_;
+  double saved_seconds_ = 0;
   std::optional<Rest> rest_;  // nothing: the race is not repeated
   std::uint64_t quiet_ = 0;   // calls until the next stage
   std::size_t tried_ = 0;     // challengers
   std::size_t started_ = 0;   // calls of the stage
   Trial trial_;
-  std::array<std::atomic<double>, most_turns> seconds_;
+  std::array<std::atomic<double>, most_turns * most_calls> seconds_;
   // Of the present round.
   double gain_ = 0;  // 0: no challenger has won
   double seconds_in_force_ = 0;
