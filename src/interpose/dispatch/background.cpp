@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/background.hpp"
 
+#include <atomic>
 #include <climits>
 #include <memory>
 #include <optional>
@@ -132,19 +133,25 @@ class RaceAgreement final : public OpenChoice {
  public:
   /// Starts it. To be called in the order of calls.
   RaceAgreement(const std::shared_ptr<Communicator>& state, std::shared_ptr<const BackgroundRace> race)
-      : race_(std::move(race)), trial_(race_->trial()), challenger_(race_->challenger()) {
-    const std::vector<double> figures = race_->figures();
-    CallTraits traits{.collective = Collective::allreduce, .bytes = figures.size() * sizeof(double)};
+      : race_(std::move(race)),
+        trial_(race_->trial()),
+        challenger_(race_->challenger()),
+        figures_(std::make_shared<Figures>(race_->figures())) {
+    CallTraits traits{.collective = Collective::allreduce, .bytes = figures_->values.size() * sizeof(double)};
     traits.is_own = true;
     const Spec spec = choose_own(shape_of(traits, state->topology(), Form::non_blocking, false));
-    own_ = std::make_shared<Own>([&] { return Figures(figures); },
-                                 ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null}, state,
-                                 traits, spec, Form::non_blocking);
-    own_->operation.start();
-    if (!own_->operation.ended()) add_outstanding({own_, &own_->operation});
+    const auto own = std::make_shared<Own>([&] { return Message(figures_); },
+                                           ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
+                                           state, traits, spec, Form::non_blocking);
+    own->operation.start();
+    if (!own->operation.ended()) add_outstanding({own, &own->operation});
+    own_ = own;
   }
 
-  [[nodiscard]] bool is_known() const override { return own_->operation.ended(); }
+  [[nodiscard]] bool is_known() const override {
+    const auto own = own_.lock();
+    return own == nullptr || own->operation.ended();
+  }
   [[nodiscard]] bool takes_other() const override {
     if (has_failed() || BackgroundRace::are_unfinished(figures())) return false;
     Trial trial = trial_;
@@ -152,29 +159,42 @@ class RaceAgreement final : public OpenChoice {
   }
   [[nodiscard]] const Spec& other() const override { return challenger_; }
 
-  [[nodiscard]] bool has_failed() const { return own_->operation.error() != MPI_SUCCESS; }
-  [[nodiscard]] std::span<const double> figures() const { return own_->message.values(); }
-  void wait() { wait_for(own_->operation); }
+  void wait() {
+    if (const auto own = own_.lock()) wait_for(own->operation);
+  }
+  // Once it is known:
+  [[nodiscard]] bool has_failed() const { return !figures_->are_agreed; }
+  [[nodiscard]] std::span<const double> figures() const { return figures_->values; }
 
  private:
-  class Figures final : public CallBuffers {
+  struct Figures {
+    explicit Figures(std::vector<double> own) : values(std::move(own)) {}
+    std::vector<double> values;
+    std::atomic<bool> are_agreed{false};
+  };
+  class Message final : public CallBuffers {
    public:
-    explicit Figures(std::vector<double> values) : values_(std::move(values)) {
-      call = Call::whole(values_.data(), values_.data(), values_.size(),
+    explicit Message(std::shared_ptr<Figures> figures) : figures_(std::move(figures)) {
+      std::vector<double>& values = figures_->values;
+      call = Call::whole(values.data(), values.data(), values.size(),
                          with_known_kernel(find_element(mpi.double_, mpi.max).value()));
       call.in_place = true;
     }
-    [[nodiscard]] std::span<const double> values() const { return values_; }
+    int finish() override {
+      figures_->are_agreed = true;
+      return MPI_SUCCESS;
+    }
 
    private:
-    std::vector<double> values_;
+    std::shared_ptr<Figures> figures_;
   };
-  using Own = OperationWithMessage<Figures>;
+  using Own = OperationWithMessage<Message>;
 
   std::shared_ptr<const BackgroundRace> race_;  // has the stages of the trial
   Trial trial_;
   Spec challenger_;
-  std::shared_ptr<Own> own_;
+  std::shared_ptr<Figures> figures_;
+  std::weak_ptr<Own> own_;  // it holds the communicator, which has this
 };
 
 namespace {
