@@ -213,7 +213,7 @@ def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: st
 
 def test_a_study_of_this_machine(tmp_path: Path) -> None:
     arguments = ["--np", "2", "--sizes", "1KiB,64KiB", "--specs", "ring", "--repetitions", "5"]
-    arguments += ["--budget", "2m", "--mpi", "openmpi,lam", "--output", str(tmp_path)]
+    arguments += ["--budget", "20m", "--mpi", "openmpi,lam", "--output", str(tmp_path)]
     result = CliRunner().invoke(cli.app, ["study", *arguments])
     assert result.exit_code == 1  # of what there is no such MPI
     assert "MPI_Allreduce of float, Open MPI" in result.stdout

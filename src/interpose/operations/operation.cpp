@@ -57,6 +57,7 @@ void Operation::start() {
   is_copying_back_ = has_complained_ = false;
   staging_.note(message_.call);
   note_start();
+  static_cast<void>(is_chosen());  // if it is known, a trace has the right spec
   if (!traits_.is_own) {
     trace_ = trace_call(state_, traits_, spec_, form_, sequence_, starts_++);
     watch(*this);

@@ -44,8 +44,8 @@ struct CallKind {
 struct Decision {
   CallKind kind;
   Spec spec;
-  double gain = 0;          // times faster than the MPI default; 0: not known
-  double seconds = 0;       // of a call; 0: not known
+  double gain = 0;     // times faster than the MPI default or, without MPI, the choice before; 0: not known
+  double seconds = 0;  // of a call; 0: not known
   std::size_t bytes = 0;    // of that call
   std::string when;         // 2026-11-24, UTC; may be empty
   double busy = 0;          // the part of the job's time for which rank 0 waited for its core
