@@ -175,8 +175,7 @@ void bind_claims(nb::module_& module) {
       .def_ro("decides", &ClaimInJob::decides)
       .def_ro("is_compared", &ClaimInJob::is_compared,
               "Whether it decides, but a job's first calls compare it: with the MPI default or, without MPI, "
-              "with other "
-              "specs.");
+              "with other specs.");
   module.def(
       "all_claims", &all_claims_in_job, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
       nb::arg("environment"), nb::arg("table").none() = nb::none(), nb::arg("fabric").none() = nb::none(),

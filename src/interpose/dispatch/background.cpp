@@ -133,14 +133,11 @@ class RaceAgreement final : public OpenChoice {
  public:
   /// Starts it. To be called in the order of calls.
   RaceAgreement(const std::shared_ptr<Communicator>& state, std::shared_ptr<const BackgroundRace> race)
-      : race_(std::move(race)),
-        trial_(race_->trial()),
-        challenger_(race_->challenger()),
-        figures_(std::make_shared<Figures>(race_->figures())) {
+      : challenger_(race->challenger()), figures_(std::make_shared<Figures>(race->figures())) {
     CallTraits traits{.collective = Collective::allreduce, .bytes = figures_->values.size() * sizeof(double)};
     traits.is_own = true;
     const Spec spec = choose_own(shape_of(traits, state->topology(), Form::non_blocking, false));
-    const auto own = std::make_shared<Own>([&] { return Message(figures_); },
+    const auto own = std::make_shared<Own>([&] { return Message(figures_, std::move(race)); },
                                            ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
                                            state, traits, spec, Form::non_blocking);
     own->operation.start();
@@ -152,11 +149,7 @@ class RaceAgreement final : public OpenChoice {
     const auto own = own_.lock();
     return own == nullptr || own->operation.ended();
   }
-  [[nodiscard]] bool takes_other() const override {
-    if (has_failed() || BackgroundRace::are_unfinished(figures())) return false;
-    Trial trial = trial_;
-    return trial.agree(figures()) == Trial::Verdict::challenger;
-  }
+  [[nodiscard]] bool takes_other() const override { return !has_failed() && figures_->challenger_wins; }
   [[nodiscard]] const Spec& other() const override { return challenger_; }
 
   void wait() {
@@ -170,28 +163,34 @@ class RaceAgreement final : public OpenChoice {
   struct Figures {
     explicit Figures(std::vector<double> own) : values(std::move(own)) {}
     std::vector<double> values;
-    std::atomic<bool> are_agreed{false};
+    bool challenger_wins = false;
+    std::atomic<bool> are_agreed{false};  // set after the others
   };
   class Message final : public CallBuffers {
    public:
-    explicit Message(std::shared_ptr<Figures> figures) : figures_(std::move(figures)) {
+    Message(std::shared_ptr<Figures> figures, std::shared_ptr<const BackgroundRace> race)
+        : figures_(std::move(figures)), race_(std::move(race)), trial_(race_->trial()) {
       std::vector<double>& values = figures_->values;
       call = Call::whole(values.data(), values.data(), values.size(),
                          with_known_kernel(find_element(mpi.double_, mpi.max).value()));
       call.in_place = true;
     }
+    /// Judges once, for all calls whose spec is open. The race itself has not gone on yet.
     int finish() override {
+      const std::vector<double>& values = figures_->values;
+      figures_->challenger_wins =
+          !BackgroundRace::are_unfinished(values) && trial_.agree(values) == Trial::Verdict::challenger;
       figures_->are_agreed = true;
       return MPI_SUCCESS;
     }
 
    private:
     std::shared_ptr<Figures> figures_;
+    std::shared_ptr<const BackgroundRace> race_;  // has the stages of the trial
+    Trial trial_;
   };
   using Own = OperationWithMessage<Message>;
 
-  std::shared_ptr<const BackgroundRace> race_;  // has the stages of the trial
-  Trial trial_;
   Spec challenger_;
   std::shared_ptr<Figures> figures_;
   std::weak_ptr<Own> own_;  // it holds the communicator, which has this
