@@ -33,6 +33,11 @@ struct ClaimInJob {
   bool is_compared = false;
 };
 
+/// Whether the call that is explained is in place. PyTorch reduces so.
+bool is_explained_in_place(Collective collective, bool has_library) {
+  return !has_library && collective == Collective::allreduce;
+}
+
 /// Returns the spec that a variable forces. Throws std::invalid_argument if it cannot be read.
 const std::optional<Spec>& forced_by(const Settings& settings, Collective collective) {
   const auto wrong = std::ranges::find(settings.complaints, variable_of(collective), &Complaint::variable);
@@ -95,10 +100,9 @@ std::vector<ClaimInJob> all_claims_in_job(const std::string& name, std::size_t b
   std::optional<Finding> learnt;
   std::vector<Finding> modelled;
   if (fabric != nullptr) {
-    // Calls of jobs without MPI do not block, and PyTorch reduces in place.
-    const bool in_place = !has_library && collective == Collective::allreduce;
-    const auto decision = find_decision(*fabric, collective, bytes, topology, in_place,
-                                        has_library ? Form::blocking : Form::non_blocking);
+    const auto decision =
+        find_decision(*fabric, collective, bytes, topology, is_explained_in_place(collective, has_library),
+                      has_library ? Form::blocking : Form::non_blocking);
     if (decision) {
       learnt = {.spec = decision->spec, .seconds = decision->seconds, .bytes = decision->bytes};
       question.learnt = &*learnt;
@@ -176,6 +180,13 @@ void bind_claims(nb::module_& module) {
       .def_ro("is_compared", &ClaimInJob::is_compared,
               "Whether it decides, but a job's first calls compare it: with the MPI default or, without MPI, "
               "with other specs.");
+  module.def(
+      "is_explained_in_place",
+      [](const std::string& collective, bool has_library) {
+        return is_explained_in_place(collective_named(collective), has_library);
+      },
+      nb::arg("collective"), nb::arg("has_library"),
+      "Whether all_claims() is about a call in place: PyTorch's allreduce is one.");
   module.def(
       "all_claims", &all_claims_in_job, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
       nb::arg("environment"), nb::arg("table").none() = nb::none(), nb::arg("fabric").none() = nb::none(),

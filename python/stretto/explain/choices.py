@@ -99,6 +99,8 @@ def find_claims(
 ) -> list[Claim]:
     """All claims on a blocking call, out of place, in a job with this environment, in the order they count.
 
+    Without MPI, the call does not block, and PyTorch's allreduce is in place.
+
     `known` is what jobs have found out about their network; without it, findings claim nothing.
     """
     content, remark = table.content, ""
@@ -195,8 +197,7 @@ class _Texts:
         if claim.unused or self._known is None:
             return _made(claim, f"not used: {claim.unused}" if claim.unused else "no network is known")
         topology, fabric = self._topology, self._known.fabric
-        # Calls of jobs without MPI do not block, and PyTorch reduces in place.
-        in_place = not self._has_library and self._call.collective == "allreduce"
+        in_place = _core.is_explained_in_place(self._call.collective, self._has_library)
         decision, other = (
             fabric.find(self._call.collective, self._call.bytes, topology, place, blocking=self._has_library)
             for place in (in_place, not in_place)
