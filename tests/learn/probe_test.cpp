@@ -240,8 +240,8 @@ TEST(Probe, RanksThatWaitForTheirCoresHaveNoOtherLinks) {
   const Topology topology = topology_of({1, 1, 1, 1});
   ProbeFigures figures{};
   figures.at(long_stream()) = bytes / 2 / 125e6;
-  EXPECT_EQ(more_long_streams(figures, 0), 0);
-  const int streams = 1 + more_long_streams(figures, 0.5);
+  EXPECT_EQ(more_long_streams(figures, 0, topology), 0);
+  const int streams = 1 + more_long_streams(figures, 0.5, topology);
   int wrong_by_one = 0;
   int wrong = 0;
   for (int job = 0; job < 200; ++job) {
@@ -264,9 +264,13 @@ TEST(Probe, RanksThatWaitForTheirCoresHaveNoOtherLinks) {
   }
   EXPECT_GT(wrong_by_one, 40);
   EXPECT_LE(wrong, 2);
-  // Where a stream takes much longer than a program has the core, one is enough.
-  figures.at(long_stream()) = bytes / 2 / 6e6;
-  EXPECT_EQ(more_long_streams(figures, 0.9), 0);
+  // Where a stream takes much longer than a program has the core, one is enough, and another one to confirm
+  // the rates of several nodes' links.
+  figures.at(long_stream()) = bytes / 2 / 3e6;
+  EXPECT_EQ(more_long_streams(figures, 0.9, topology_of({1, 1})), 0);
+  EXPECT_EQ(more_long_streams(figures, 0, topology), 1);
+  figures.at(long_stream()) = bytes / 2 / 25e6;
+  EXPECT_EQ(more_long_streams(figures, 0, topology), 2);
 }
 
 TEST(Probe, TheFigureOfLongStreamsIsTheirMedian) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/background.hpp"
 
-#include <atomic>
 #include <climits>
 #include <memory>
 #include <optional>
@@ -10,11 +9,9 @@
 #include <vector>
 
 #include "interpose/dispatch/agreement.hpp"
+#include "interpose/dispatch/background_agreement.hpp"
+#include "interpose/dispatch/background_links.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
-#include "interpose/handles/known_operation.hpp"
-#include "interpose/operations/call_buffers.hpp"
-#include "interpose/operations/run_operation.hpp"
-#include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -128,72 +125,36 @@ std::shared_ptr<BackgroundRace> make_race(const Communicator& state, const CallT
 
 }  // namespace
 
-/// The agreement on the calls of a stage: an allreduce in the background, which finds the greatest times.
+/// The agreement on the calls of a stage. Calls begin with an open choice until it is known.
 class RaceAgreement final : public OpenChoice {
  public:
-  /// Starts it. To be called in the order of calls.
-  RaceAgreement(const std::shared_ptr<Communicator>& state, std::shared_ptr<const BackgroundRace> race)
-      : challenger_(race->challenger()), figures_(std::make_shared<Figures>(race->figures())) {
-    CallTraits traits{.collective = Collective::allreduce, .bytes = figures_->values.size() * sizeof(double)};
-    traits.is_own = true;
-    const Spec spec = choose_own(shape_of(traits, state->topology(), Form::non_blocking, false));
-    const auto own = std::make_shared<Own>([&] { return Message(figures_, std::move(race)); },
-                                           ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
-                                           state, traits, spec, Form::non_blocking);
-    own->operation.start();
-    if (!own->operation.ended()) add_outstanding({own, &own->operation});
-    own_ = own;
-  }
+  RaceAgreement(const std::shared_ptr<Communicator>& state, const std::shared_ptr<const BackgroundRace>& race)
+      : challenger_(std::make_shared<Challenger>(Challenger{.spec = race->challenger()})),
+        // Judges once, for all calls whose spec is open. The race itself has not gone on yet, and it has the
+        // stages of the trial.
+        agreement_(
+            state, race->figures(),
+            [race, challenger = challenger_, trial = race->trial()](std::span<const double> agreed) mutable {
+              challenger->wins = !BackgroundRace::are_unfinished(agreed) &&
+                                 trial.agree(agreed) == Trial::Verdict::challenger;
+            }) {}
 
-  [[nodiscard]] bool is_known() const override {
-    const auto own = own_.lock();
-    return own == nullptr || own->operation.ended();
+  [[nodiscard]] bool is_known() const override { return agreement_.is_known(); }
+  [[nodiscard]] const Spec* replacement() const override {
+    return !agreement_.has_failed() && challenger_->wins ? &challenger_->spec : nullptr;
   }
-  [[nodiscard]] bool takes_other() const override { return !has_failed() && figures_->challenger_wins; }
-  [[nodiscard]] const Spec& other() const override { return challenger_; }
-
-  void wait() {
-    if (const auto own = own_.lock()) wait_for(own->operation);
+  [[nodiscard]] std::size_t in_flight() const override {
+    return Communicator::pipelining_of(challenger_->spec).in_flight();
   }
-  // Once it is known:
-  [[nodiscard]] bool has_failed() const { return !figures_->are_agreed; }
-  [[nodiscard]] std::span<const double> figures() const { return figures_->values; }
+  [[nodiscard]] const BackgroundAgreement& agreement() const { return agreement_; }
 
  private:
-  struct Figures {
-    explicit Figures(std::vector<double> own) : values(std::move(own)) {}
-    std::vector<double> values;
-    bool challenger_wins = false;
-    std::atomic<bool> are_agreed{false};  // set after the others
+  struct Challenger {
+    Spec spec;
+    bool wins = false;
   };
-  class Message final : public CallBuffers {
-   public:
-    Message(std::shared_ptr<Figures> figures, std::shared_ptr<const BackgroundRace> race)
-        : figures_(std::move(figures)), race_(std::move(race)), trial_(race_->trial()) {
-      std::vector<double>& values = figures_->values;
-      call = Call::whole(values.data(), values.data(), values.size(),
-                         with_known_kernel(find_element(mpi.double_, mpi.max).value()));
-      call.in_place = true;
-    }
-    /// Judges once, for all calls whose spec is open. The race itself has not gone on yet.
-    int finish() override {
-      const std::vector<double>& values = figures_->values;
-      figures_->challenger_wins =
-          !BackgroundRace::are_unfinished(values) && trial_.agree(values) == Trial::Verdict::challenger;
-      figures_->are_agreed = true;
-      return MPI_SUCCESS;
-    }
-
-   private:
-    std::shared_ptr<Figures> figures_;
-    std::shared_ptr<const BackgroundRace> race_;  // has the stages of the trial
-    Trial trial_;
-  };
-  using Own = OperationWithMessage<Message>;
-
-  Spec challenger_;
-  std::shared_ptr<Figures> figures_;
-  std::weak_ptr<Own> own_;  // it holds the communicator, which has this
+  std::shared_ptr<Challenger> challenger_;
+  BackgroundAgreement agreement_;
 };
 
 namespace {
@@ -221,8 +182,9 @@ RaceTurn take_turn_without_library(const std::shared_ptr<Communicator>& state, c
       spec = race.in_force();
       return {.open = call < calls_during_agreement ? nullptr : kind->agreement};
     }
-    kind->agreement->wait();
-    if (!kind->agreement->has_failed()) race.agree(kind->agreement->figures());
+    const BackgroundAgreement& agreement = kind->agreement->agreement();
+    agreement.wait();
+    if (!agreement.has_failed()) race.agree(agreement.figures());
     kind->agreement = nullptr;
     kind->calls = 0;
     if (race.is_resting() && race.outcome() && state->rank() == 0) {
@@ -241,7 +203,11 @@ RaceTurn take_turn_without_library(const std::shared_ptr<Communicator>& state, c
 RaceTurn take_turn(const std::shared_ptr<Communicator>& state, const CallTraits& traits, Form form,
                    Choice& choice) {
   if (!may_be_compared(traits, form, choice)) return {};
-  if (has_challengers(traits, form, choice)) return take_turn_without_library(state, traits, choice.spec);
+  if (has_challengers(traits, form, choice)) {
+    RaceTurn turn = take_turn_without_library(state, traits, choice.spec);
+    turn.open = choose_by_links(state, traits, choice.spec, std::move(turn.open));
+    return turn;
+  }
   if (!is_guarded(traits, choice)) return {};
   Spec& spec = choice.spec;
   if (form == Form::persistent) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -166,6 +167,34 @@ const std::optional<MeasuredNetwork>& measured_network(Communicator& state, cons
     state.set_measured(*std::move(measured));
   }
   return state.fabric()->measured();
+}
+
+void begin_looks_at_links(Communicator& state, MPI_Comm comm) {
+  if (state.learners().knows_links() || state.fabric() == nullptr || !state.fabric()->measured()) return;
+  const MeasuredNetwork& measured = *state.fabric()->measured();
+  std::unique_ptr<LinkEvidence> links;
+  if (LinkEvidence::is_useful(measured, state.topology())) {
+    const LinkEvidence::NodeAddresses own = LinkEvidence::own_addresses();
+    std::vector<LinkEvidence::NodeAddresses> all(static_cast<std::size_t>(state.ranks()));
+    if (mpi.Allgather(&own, sizeof own, mpi.byte, all.data(), sizeof own, mpi.byte, comm) == MPI_SUCCESS)
+      links = std::make_unique<LinkEvidence>(measured.machine, state.topology(), state.rank(), all);
+  }
+  state.learners().set_links(std::move(links));
+}
+
+void note_links(MeasuredNetwork measured, const std::vector<double>& rates) {
+  set_link_rates(rates, measured.machine);
+  measured.when = today();
+  note_change();
+  note_measured(measured);
+}
+
+void correct_links(Communicator& state, const std::vector<double>& rates) {
+  MeasuredNetwork measured = *state.fabric()->measured();
+  if (state.rank() == 0) note_links(measured, rates);
+  set_link_rates(rates, measured.machine);
+  state.forget_fabric();
+  state.set_measured(measured);
 }
 
 CallKind kind_of(const CallTraits& traits, const Topology& topology, Form form) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
@@ -20,6 +21,15 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
 /// ranks measure it. The result is empty, on all ranks alike, if they cannot. Collective like known_fabric().
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
                                                        const Spec& spec, MPI_Comm comm);
+
+/// Begins to look at the links of the nodes while calls use them, if that is useful on this network. Does
+/// nothing if the network is not measured yet, or if it was called before. Collective over `comm`.
+void begin_looks_at_links(Communicator& state, MPI_Comm comm);
+/// Keeps measurements with the rates that these looks have found, for communicators that are made later and
+/// for the next job. To be called on rank 0 of a communicator.
+void note_links(MeasuredNetwork measured, const std::vector<double>& rates);
+/// Puts these rates into the measurements of the communicator, too. Its decisions no longer hold.
+void correct_links(Communicator& state, const std::vector<double>& rates);
 
 /// Gives all ranks of `comm` the text of its rank 0. Returns whether it has arrived.
 bool send_from_rank_0(std::string& text, MPI_Comm comm);

@@ -42,6 +42,7 @@ void measure_for_all(Communicator& state, MPI_Comm comm) {
   if (state.ranks() != session.topology.ranks()) return;
   const CallTraits traits = traits_of(Collective::allreduce, mebibyte);
   std::optional<MeasuredNetwork> measured = measured_network(state, traits, Spec{}, comm);
+  if (session.settings.online == Online::guard) begin_looks_at_links(state, comm);
   const std::lock_guard lock(of_job().mutex);
   of_job().network = std::move(measured);
 }

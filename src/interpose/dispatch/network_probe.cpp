@@ -369,7 +369,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
                        .long_seconds = reduction_seconds(buffers, mebibyte)};
   if (!measure_all(false)) return std::nullopt;
-  if (const int more = more_long_streams(figures.steps, figures.busy); more > 0) {
+  if (const int more = more_long_streams(figures.steps, figures.busy, state.topology()); more > 0) {
     {
       Measurement measurement(state, buffers, connections_from);
       for (int i = 0; i < more; ++i) measure_long_stream(measurement);

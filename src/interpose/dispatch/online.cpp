@@ -136,6 +136,29 @@ void try_for_late(Learner& learner, const Communicator& state, const CallTraits&
   learner.challenge_for_late(spec, seconds / (late->call_seconds + late->seconds));
 }
 
+/// Begins to learn anew, because what was found out no longer holds.
+void begin_anew(KindLearner& kind, Communicator& state, const CallTraits& traits, const Choice& choice,
+                MPI_Comm comm) {
+  state.learners().forget_races();
+  KindLearner again = make_learner({.state = state, .traits = traits, .choice = choice, .comm = comm});
+  again.learner.take_over_losses(kind.learner);
+  kind = std::move(again);
+}
+
+/// Lets the ranks look at the links of the nodes, if that is due. If these are others than was known, other
+/// specs are worth trying.
+void look_at_links(KindLearner& kind, Communicator& state, const CallTraits& traits, const Choice& choice,
+                   MPI_Comm comm) {
+  begin_looks_at_links(state, comm);
+  LinkEvidence* links = state.learners().links();
+  if (links == nullptr || !links->is_due(traits.bytes)) return;
+  std::vector<double> figures = links->figures().all();
+  if (!agree_on_greatest(figures, state, traits, choice.spec, comm)) return;
+  if (!links->watch().look(LinkFigures(figures))) return;
+  correct_links(state, links->watch().rates());
+  begin_anew(kind, state, traits, choice, comm);
+}
+
 /// Agrees with the other ranks if that is due, and keeps the decision.
 void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Choice& choice,
                   MPI_Comm comm) {
@@ -150,10 +173,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
     state.forget_fabric();
     if (state.rank() == 0 && has_changed) note_change();
     if (state.rank() == 0 && !has_changed) note_dropped(kind_of(traits, state.topology(), Form::blocking));
-    state.learners().forget_races();
-    KindLearner again = make_learner({.state = state, .traits = traits, .choice = choice, .comm = comm});
-    again.learner.take_over_losses(kind.learner);
-    kind = std::move(again);
+    begin_anew(kind, state, traits, choice, comm);
   }
   try_for_late(kind.learner, state, traits);
   const auto news = kind.learner.take_news();
@@ -193,6 +213,7 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
     choice = {.spec = state->learners().decided_for_another_root(shortest), .source = Source::learnt};
     return nullptr;
   }
+  look_at_links(*kind, *state, traits, choice, comm);
   agree_if_due(*kind, *state, traits, choice, comm);
   choice.source = Source::learnt;
   Learner& learner = kind->learner;

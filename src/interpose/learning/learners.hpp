@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "interpose/learning/link_evidence.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/races/background_race.hpp"
 #include "learn/races/learner.hpp"
@@ -18,6 +19,7 @@
 
 namespace stretto {
 
+class LinkLook;
 class RaceAgreement;
 
 /// The learner of a kind of calls.
@@ -86,6 +88,15 @@ class Learners {
         .first->second;
   }
 
+  /// Returns the looks at the links of the nodes; nullptr if there are none.
+  [[nodiscard]] LinkEvidence* links() const { return links_ ? links_->get() : nullptr; }
+  /// Whether it was asked whether looks are useful.
+  [[nodiscard]] bool knows_links() const { return links_.has_value(); }
+  void set_links(std::unique_ptr<LinkEvidence> links) { links_ = std::move(links); }
+  /// The last look that has begun in the background (dispatch/background_links.cpp).
+  [[nodiscard]] const std::shared_ptr<const LinkLook>& last_look() const { return last_look_; }
+  void set_last_look(std::shared_ptr<const LinkLook> look) { last_look_ = std::move(look); }
+
   /// Returns the race of calls whose lengths only two ranks know.
   LengthRace& length_race(Collective collective) { return length_races_[collective]; }
 
@@ -101,6 +112,8 @@ class Learners {
   std::map<CallTraits, KindRace> races_;
   std::map<std::pair<Collective, int>, Race> short_races_;
   std::map<Collective, LengthRace> length_races_;
+  std::optional<std::unique_ptr<LinkEvidence>> links_;
+  std::shared_ptr<const LinkLook> last_look_;
   int due_races_ = 0;
   std::uint64_t blocking_calls_ = 0;  // since a race became due
   std::uint64_t next_agreement_ = 1;

@@ -30,8 +30,8 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   sequence_ = traits_.is_own ? state_->sequence() : state_->next_sequence();
   std::size_t tags = execution_->tags(message_.call);
   if (open_) {
-    execution_of_other_ = state_->lease(traits_, open_->other(), false);
-    tags = std::max(tags, execution_of_other_->tags(message_.call));
+    tags = std::max(tags, open_->in_flight());
+    static_cast<void>(is_chosen());
   }
   if (tags == 0) return;
   const bool is_persistent = form == Form::persistent;
@@ -57,7 +57,6 @@ void Operation::start() {
   is_copying_back_ = has_complained_ = false;
   staging_.note(message_.call);
   note_start();
-  static_cast<void>(is_chosen());  // if it is known, a trace has the right spec
   if (!traits_.is_own) {
     trace_ = trace_call(state_, traits_, spec_, form_, sequence_, starts_++);
     watch(*this);
@@ -72,16 +71,16 @@ void Operation::note_asked() {
   }
 }
 
-/// Returns whether it is known which spec carries it out. Keeps the execution of that one.
+/// Returns whether it is known which spec carries it out, and takes that one.
 bool Operation::is_chosen() {
   if (!open_) return true;
   if (!open_->is_known()) return false;
-  Spec other = open_->other();
-  if (open_->takes_other()) {
-    std::swap(execution_, execution_of_other_);
-    std::swap(spec_, other);
+  if (const Spec* other = open_->replacement()) {
+    std::unique_ptr<Execution> execution = state_->lease(traits_, *other, false);
+    state_->give_back(traits_, spec_, std::exchange(execution_, std::move(execution)));
+    spec_ = *other;
+    was_replaced_ = true;
   }
-  state_->give_back(traits_, other, std::move(execution_of_other_));
   open_ = nullptr;
   return true;
 }
@@ -197,11 +196,11 @@ bool Operation::progress() {
     look_at_copies();
     return ended();
   }
-  if (!has_begun_) {
-    if (may_begin()) begin();
-    return has_begun_ || ended();
-  }
   try {
+    if (!has_begun_) {
+      if (may_begin()) begin();
+      return has_begun_ || ended();
+    }
     const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
     moves_ += any ? 1 : 0;
@@ -290,7 +289,7 @@ void Operation::end(int error) {
   if (form_ != Form::persistent) staging_.release();
   execution_->observe(nullptr);
   staging_.observe(nullptr);
-  if (race_) {
+  if (race_ && !was_replaced_) {
     const double now = seconds_now();
     const double asked_at = asked_at_.load(std::memory_order_relaxed);
     const double started = start_seconds_ > 0 ? start_seconds_ : now - began_;

@@ -25,15 +25,17 @@
 
 namespace stretto {
 
-/// A choice between two specs that other ranks may know before this one.
+/// A choice of a spec that other ranks may know before this one.
 class OpenChoice {
  public:
   virtual ~OpenChoice() = default;
   /// Whether this rank knows it. In any thread.
   [[nodiscard]] virtual bool is_known() const = 0;
-  /// Whether the call takes other() in place of the spec with which it was made, once that is known.
-  [[nodiscard]] virtual bool takes_other() const = 0;
-  [[nodiscard]] virtual const Spec& other() const = 0;
+  /// Once it is known: the spec by which the call is carried out, or nullptr if it is the one with which the
+  /// call was made.
+  [[nodiscard]] virtual const Spec* replacement() const = 0;
+  /// The most segments that the replacement has in flight. All ranks get the same number.
+  [[nodiscard]] virtual std::size_t in_flight() const = 0;
 };
 
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
@@ -42,7 +44,7 @@ class Operation final : public RequestedCall, public Watched {
  public:
   /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
   /// ranks. A persistent operation reserves its tags and memory here. With `open`, it begins once the choice
-  /// is known; all ranks have the same two specs.
+  /// is known.
   Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Form form,
             CallBuffers& message, std::shared_ptr<const OpenChoice> open = nullptr);
   ~Operation() override;
@@ -109,7 +111,6 @@ class Operation final : public RequestedCall, public Watched {
   bool has_ticket_ = false;
   std::unique_ptr<Execution> execution_;
   std::shared_ptr<const OpenChoice> open_;
-  std::unique_ptr<Execution> execution_of_other_;  // while the choice is open
   std::shared_ptr<Operation> after_;
   std::unique_ptr<TracedCall> trace_;
   std::shared_ptr<BackgroundRace> race_;
@@ -119,6 +120,7 @@ class Operation final : public RequestedCall, public Watched {
   DeviceStaging staging_;
   FloatControl control_;  // of the thread that started it
   bool has_begun_ = false;
+  bool was_replaced_ = false;     // its spec
   bool is_copying_back_ = false;  // its execution has ended
   bool has_complained_ = false;
   bool wants_returned_errors_ = false;

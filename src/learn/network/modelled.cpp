@@ -27,16 +27,17 @@ constexpr std::array<std::size_t, 5> message_sizes{8 * kibibyte, 16 * kibibyte, 
 /// Without an MPI library, over sockets, longer ones need not wait for an answer either.
 constexpr std::size_t least_message_of_sockets = 64 * kibibyte;
 
-/// Whether a spec cuts calls into messages that are too short for sockets.
-bool is_cut_small(const Spec& spec, const Topology& topology) {
-  const std::size_t segment = spec.pipelining.segment_bytes;
-  if (segment == 0) return false;
-  const Schedule schedule = build(spec.recipe, topology, 0, 0);
-  return segment < least_message_of_sockets * static_cast<std::size_t>(schedule.blocks());
-}
-
 bool goes_by_links(const Recipe& recipe) {
   return !recipe.links.empty() || std::ranges::any_of(recipe.parts, goes_by_links);
+}
+
+/// Whether a spec cuts calls into messages that are too short for sockets. Links whose rates differ are slow
+/// ones, where messages of any length leave the processor time enough.
+bool is_cut_small(const Spec& spec, const Topology& topology) {
+  const std::size_t segment = spec.pipelining.segment_bytes;
+  if (segment == 0 || goes_by_links(spec.recipe)) return false;
+  const Schedule schedule = build(spec.recipe, topology, 0, 0);
+  return segment < least_message_of_sockets * static_cast<std::size_t>(schedule.blocks());
 }
 
 /// Returns the length below which messages are not worth trying. Inside a node each message has a cost that
@@ -49,12 +50,12 @@ std::size_t least_message(const CallShape& shape, const Recipe& recipe) {
 
 /// Returns the recipe that goes by the links of these nodes, which the registry cannot list.
 std::optional<ShortListed> find_recipe_of_links(Collective collective, const Topology& topology,
-                                                const Machine& machine) {
-  if (collective != Collective::allreduce || machine.node_rates.empty()) return std::nullopt;
-  if (machine.node_rates.size() != static_cast<std::size_t>(topology.nodes)) return std::nullopt;
+                                                const std::vector<double>& rates) {
+  if (collective != Collective::allreduce || rates.empty()) return std::nullopt;
+  if (rates.size() != static_cast<std::size_t>(topology.nodes)) return std::nullopt;
   Recipe across = usual_recipe(*find_algorithm(Collective::allreduce, "weighted"));
-  const double fastest = std::ranges::max(machine.node_rates);
-  for (const double rate : machine.node_rates) {
+  const double fastest = std::ranges::max(rates);
+  for (const double rate : rates) {
     const auto percent = static_cast<int>(std::lround(whole_link * rate / fastest));
     across.links.push_back(std::max(percent, 1));
   }
@@ -65,6 +66,12 @@ std::optional<ShortListed> find_recipe_of_links(Collective collective, const Top
   return ShortListed{
       .recipe = std::move(lanes), .long_messages = true, .needs_shared_nodes = true, .segment_bytes = {}};
 }
+
+/// Going by the links must take less than this multiple of the time that equal shares take.
+constexpr double worth_going_by_links = 0.9;
+/// The length of its messages. Slow links leave the cores time for short ones, and several longer ones that
+/// meet at a slow link overflow its queue, which the model does not know.
+constexpr std::size_t message_by_links = 8 * kibibyte;
 
 /// More than this many segments cost more time to estimate than they gain.
 constexpr std::size_t most_segments = 4096;
@@ -179,6 +186,7 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
   if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
     if (message < least_message(shape, listed.recipe)) continue;
+    if (goes_by_links(listed.recipe) && message > message_by_links) break;
     const std::size_t segment = std::min(message * estimator.messages(), Pipelining::most_segment_bytes);
     if (segment < shape.bytes && shape.bytes / segment < most_segments) {
       consider({.segments = 0, .segment_bytes = segment, .window = 0}, message);
@@ -193,7 +201,7 @@ std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topolo
                                   std::size_t most, const std::function<bool(const Spec&)>& fits) {
   const std::span<const ShortListed> registered = short_list(shape.collective);
   std::vector<ShortListed> candidates(registered.begin(), registered.end());
-  if (auto of_links = find_recipe_of_links(shape.collective, topology, machine)) {
+  if (auto of_links = find_recipe_of_links(shape.collective, topology, machine.node_rates)) {
     candidates.push_back(std::move(*of_links));
   }
   std::vector<BestCuts> all;
@@ -244,6 +252,30 @@ std::vector<Finding> find_fastest_without_library(const CallShape& shape, const 
   std::vector<Finding> fastest = find_fastest(shape, topology, machine, most_considered, fits);
   for (Finding& finding : fastest) finding.bytes = shape.bytes;
   return fastest;
+}
+
+Spec spec_for_links(const Question& question, const std::vector<double>& rates, const Spec& spec) {
+  const auto [least, most] = std::ranges::minmax(rates);
+  const double nodes = static_cast<double>(rates.size());
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+  // The seconds of a byte, by the closed forms: with even shares, and with shares by the links.
+  const double crossing = 2 * (nodes - 1);
+  const double evenly = crossing / nodes / least;
+  const double by_links = std::max(crossing / all, 1 / least);
+  const Topology& topology = question.topology;
+  const auto listed = find_recipe_of_links(Collective::allreduce, topology, rates);
+  if (listed && by_links < worth_going_by_links * evenly) {
+    Spec found{.recipe = listed->recipe, .pipelining = {}};
+    std::size_t segment = message_by_links * static_cast<std::size_t>(topology.nodes * topology.min_ppn);
+    while (question.call.bytes / segment >= most_segments) segment *= 2;
+    if (segment < question.call.bytes)
+      found.pipelining = {.segments = 0, .segment_bytes = segment, .window = 0};
+    if (why_unsupported(found, question).empty()) return found;
+  }
+  if (!goes_by_links(spec.recipe)) return spec;
+  Question even = question;
+  even.modelled = {};
+  return *decide(even).spec;
 }
 
 double least_seconds(const CallShape& shape, const Machine& machine) {

@@ -45,6 +45,11 @@ constexpr std::size_t least_bytes_of(std::size_t length) {
 /// Returns the length for which a job without MPI asks, to decide about calls of so many bytes.
 std::size_t modelled_length(std::size_t bytes);
 
+/// Returns the spec of an allreduce for links of these rates (bytes per second of each node): one that goes
+/// by the links if that is faster on uneven ones, else `spec`. All ranks get the same result, without the
+/// model.
+Spec spec_for_links(const Question& question, const std::vector<double>& rates, const Spec& spec);
+
 /// Returns the specs that a job without MPI considers for calls of this shape.
 std::vector<Finding> find_fastest_without_library(const CallShape& shape, const Topology& topology,
                                                   const Machine& machine);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 
+#include "learn/network/links.hpp"
 #include "learn/network/probe_sizes.hpp"
 #include "threads/core_time.hpp"
 
@@ -156,12 +157,20 @@ namespace {
 /// The time that further long streams may take, and their number.
 constexpr double most_of_long_streams = 0.05;
 constexpr double most_long_streams = 6;
+/// The same for those that confirm the rates of the nodes' links.
+constexpr double most_of_confirmations = 0.15;
+constexpr double most_confirmations = 2;
 }  // namespace
 
-int more_long_streams(const ProbeFigures& figures, double busy) {
+int more_long_streams(const ProbeFigures& figures, double busy, const Topology& topology) {
   const double seconds = 2 * figures.at(long_stream());
-  if (busy < busy_from || !(seconds > 0)) return 0;
-  return static_cast<int>(std::min(most_of_long_streams / seconds, most_long_streams));
+  if (!(seconds > 0)) return 0;
+  const bool has_rates = topology.nodes > 2 && !has_fast_links(figures, topology);
+  const double confirmations =
+      has_rates ? std::clamp(most_of_confirmations / seconds, 1.0, most_confirmations) : 0;
+  const double repetitions =
+      busy < busy_from ? 0 : std::min(most_of_long_streams / seconds, most_long_streams);
+  return static_cast<int>(std::max(confirmations, repetitions));
 }
 
 void LongStreams::add(double second, double received) {
@@ -242,21 +251,15 @@ std::vector<double> find_rates(const std::vector<double>& received, const Topolo
   for (std::size_t node = 0; node < nodes; ++node)
     rates.push_back(std::max(in[node], in[(node + 1) % nodes]));
   // The time of a stream varies: some bytes were saved up, others were lost and sent again. So only two kinds
-  // of links are told apart, at the widest gap between rates, and the fast ones count as alike.
-  std::vector<double> sorted = rates;
-  std::ranges::sort(sorted);
-  std::size_t slow = 0;
-  double widest = other_rate;
-  for (std::size_t i = 1; i < nodes && sorted[0] > 0; ++i) {
-    if (sorted[i] > widest * sorted[i - 1]) {
-      widest = sorted[i] / sorted[i - 1];
-      slow = i;
-    }
-  }
-  if (slow == 0) return {};
-  const double fast = sorted[slow + (nodes - slow) * 3 / 4];
+  // of links are told apart, and the fast ones count as alike.
+  const double least = least_fast_rate(rates, other_rate);
+  if (!(least > 0)) return {};
+  std::vector<double> fast = rates;
+  std::erase_if(fast, [&](double rate) { return rate < least; });
+  std::ranges::sort(fast);
+  const double usual = fast[fast.size() * 3 / 4];
   for (double& rate : rates) {
-    if (rate >= sorted[slow]) rate = fast;
+    if (rate >= least) rate = usual;
   }
   return rates;
 }

@@ -82,10 +82,11 @@ class Lateness {
 /// Returns the step that shows the rate of links, above all of slow ones: a stream that is sent twice in a
 /// row. Its figure is the time between the ends of the two streams on the rank that receives them.
 [[nodiscard]] std::size_t long_stream();
-/// Returns how many times more the long stream is sent where ranks have waited for their cores (`busy` as in
-/// MeasuredNetwork). A rank that loses its core for some milliseconds looks like a slow link, so one stream
-/// says little there, unless links take much longer than that.
-[[nodiscard]] int more_long_streams(const ProbeFigures& figures, double busy);
+/// Returns how many times more the long stream is sent. A rank that loses its core for some milliseconds
+/// looks like a slow link, so one stream says little where ranks have waited for their cores (`busy` as in
+/// MeasuredNetwork), unless links take much longer than that. The rates of the nodes' links, once found, are
+/// used for long, so slow links always carry it more than once.
+[[nodiscard]] int more_long_streams(const ProbeFigures& figures, double busy, const Topology& topology);
 
 /// What one rank has measured of the long streams, in seconds.
 class LongStreams {
