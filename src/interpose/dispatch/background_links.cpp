@@ -101,9 +101,9 @@ namespace {
 /// The choice of a call by what the last look before it has found.
 class ChoiceByLinks final : public OpenChoice {
  public:
-  ChoiceByLinks(std::shared_ptr<const LinkLook> look, const Question& question, const Spec& spec,
+  ChoiceByLinks(std::shared_ptr<const LinkLook> look, const Question& question, Spec spec,
                 std::shared_ptr<const OpenChoice> other)
-      : look_(std::move(look)), question_(question), spec_(spec), other_(std::move(other)) {}
+      : look_(std::move(look)), question_(question), spec_(std::move(spec)), other_(std::move(other)) {}
 
   [[nodiscard]] bool is_known() const override {
     return look_->is_known() && (other_ == nullptr || other_->is_known());
@@ -146,8 +146,7 @@ std::shared_ptr<const OpenChoice> choose_by_links(const std::shared_ptr<Communic
         std::make_shared<LinkLook>(state, std::move(found), last ? last->number() + 1 : 0, links->figures()));
   }
   if (last == nullptr || traits.collective != Collective::allreduce) return open;
-  // As a rule it is known. If nothing has changed by then, the call begins as without looks.
-  if (last->is_known() && last->rates().empty()) return open;
+  // Even if this rank knows it already: the others may not, and all must reserve the same tags.
   return std::make_shared<ChoiceByLinks>(last, question_of(traits, state->topology(), Form::non_blocking),
                                          spec, std::move(open));
 }

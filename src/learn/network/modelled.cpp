@@ -256,7 +256,7 @@ std::vector<Finding> find_fastest_without_library(const CallShape& shape, const 
 
 Spec spec_for_links(const Question& question, const std::vector<double>& rates, const Spec& spec) {
   const auto [least, most] = std::ranges::minmax(rates);
-  const double nodes = static_cast<double>(rates.size());
+  const auto nodes = static_cast<double>(rates.size());
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
   // The seconds of a byte, by the closed forms: with even shares, and with shares by the links.
   const double crossing = 2 * (nodes - 1);
