@@ -114,7 +114,9 @@ def test_calls_show_a_link_that_changes(started: Callable[..., Any], tmp_path: P
         return [call["spec"] for call in json.loads(statistics.read_text())["calls"]]
 
     def rates() -> list[float]:
-        return json.loads(file.read_text())["measured"]["machine"]["limits"]["node"].get("rates", [])
+        node: dict[str, Any] = json.loads(file.read_text())["measured"]["machine"]["limits"]["node"]
+        found: list[float] = node.get("rates", [])
+        return found
 
     name = f"stretto-test{os.getpid()}-links"
     with Lab.temporary(Links.even(NODES, "200mbit"), name=name) as lab:
