@@ -171,6 +171,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
   if (has_changed || kind.learner.take_broken_word()) {
     // On another network, other specs are worth trying.
     state.forget_fabric();
+    state.learners().forget_links();
     if (state.rank() == 0 && has_changed) note_change();
     if (state.rank() == 0 && !has_changed) note_dropped(kind_of(traits, state.topology(), Form::blocking));
     begin_anew(kind, state, traits, choice, comm);

@@ -93,6 +93,8 @@ class Learners {
   /// Whether it was asked whether looks are useful.
   [[nodiscard]] bool knows_links() const { return links_.has_value(); }
   void set_links(std::unique_ptr<LinkEvidence> links) { links_ = std::move(links); }
+  /// Drops the looks, which know the links as they were measured before.
+  void forget_links() { links_.reset(); }
   /// The last look that has begun in the background (dispatch/background_links.cpp).
   [[nodiscard]] const std::shared_ptr<const LinkLook>& last_look() const { return last_look_; }
   void set_last_look(std::shared_ptr<const LinkLook> look) { last_look_ = std::move(look); }
