@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // long_calls FOLDER: ten allreduces of 2 MiB, then, once the test has made the file "go" in the folder,
-// sixteen more. Rank 0 makes a file "ready" before that.
+// thirty more. Rank 0 makes a file "ready" before that.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  reduce(16);
+  reduce(30);
   if (world_rank() == 0) std::puts("right");
   MPI_Finalize();
 }

@@ -95,6 +95,8 @@ def started_without_mpi(lab: Lab, folder: Path, variables: dict[str, str]) -> It
         yield ranks[0]
 
 
+# The kernel's times say little about links where ranks wait for their cores.
+@pytest.mark.measures
 @pytest.mark.parametrize("started", [started_by_openmpi, started_without_mpi])
 def test_calls_show_a_link_that_changes(started: Callable[..., Any], tmp_path: Path) -> None:
     file, statistics = tmp_path / "fabric.json", tmp_path / "statistics.json"
