@@ -174,7 +174,9 @@ std::vector<Spec> challengers_of(std::span<const Claim> claims) {
   std::vector<Spec> challengers;
   if (standing == claims.end() || standing->source < Source::learnt) return challengers;
   for (const Claim& claim : std::span(standing, claims.end()).subspan(1)) {
-    if (!claim.spec || claim.spec->is_native() || challengers.size() == most) continue;
+    // A place is the rule's: it has often been right where a model was not.
+    const std::size_t places = claim.source == Source::rule ? most : most - 1;
+    if (!claim.spec || claim.spec->is_native() || challengers.size() >= places) continue;
     const bool is_slow = standing->seconds > 0 && claim.seconds > most_expected * standing->seconds;
     const bool is_known =
         *claim.spec == *standing->spec || std::ranges::find(challengers, *claim.spec) != challengers.end();

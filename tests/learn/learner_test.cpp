@@ -40,6 +40,7 @@ struct Job {
   Learner::Standing known = Learner::Standing::proven;
   double expected = 0;            // seconds of a call, as known beforehand
   double least = 0;               // seconds that the network allows, by the model; 0: not known
+  double native_expected = 0;     // the time of `native` by similar calls, as a multiple; 0: not known
   double first_call = 0;          // seconds that the first call by each way takes longer
   int changes_at = 1 << 30;       // from this call on, ...
   std::vector<double> then = {};  // ... these are the costs
@@ -74,6 +75,7 @@ Learner make_learner(const Job& job, const std::vector<double>& by_model, Learne
   Learner learner(ways()[0], known, candidates(by_model));
   if (job.expected > 0 && known == Learner::Standing::decided) learner.expect(job.expected, job.sizes[0]);
   if (job.least > 0) learner.promise(job.least, job.sizes[0]);
+  learner.expect_native(job.native_expected);
   return learner;
 }
 
@@ -495,6 +497,30 @@ TEST(Learner, CallsOfSomeMillisecondsAreTakenOnTrustToo) {
                                .known = modelled,
                                .least = least});
     EXPECT_EQ(times_used(result, 0, 0, 300) == 300, least > 0.001) << least;
+  }
+}
+
+TEST(Learner, WhatSimilarCallsHaveLostIsNotLostAgain) {
+  // MPICH with two ranks on a core, where its ranks spin.
+  for (const double call : {0.0003, 0.005, 0.1}) {
+    const Result result = run({.costs = {call, 20 * call, 1.2 * call},
+                               .by_model = {1, 0, 1.3},
+                               .agreement = call / 10,
+                               .known = modelled,
+                               .native_expected = 20});
+    EXPECT_EQ(times_used(result, 1, 0, 500), 0) << call;
+    EXPECT_GT(times_used(result, 1, 500, 20000), 0) << call;
+    EXPECT_EQ(result.final_cost, call);
+  }
+}
+
+TEST(Learner, SimilarCallsMayHaveMisled) {
+  for (const double call : {0.0003, 0.005, 0.1}) {
+    const Result result =
+        run({.costs = {call, 0.7 * call}, .agreement = call / 10, .known = modelled, .native_expected = 4});
+    EXPECT_EQ(result.used[0], 0) << call;
+    EXPECT_GT(times_used(result, 1, 0, 1500), 500) << call;
+    EXPECT_EQ(result.final_cost, 0.7 * call);
   }
 }
 

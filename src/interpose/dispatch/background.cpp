@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "interpose/dispatch/agreement.hpp"
-#include "interpose/dispatch/background_agreement.hpp"
 #include "interpose/dispatch/background_links.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/session/session.hpp"
@@ -235,7 +234,7 @@ void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& s
     const std::vector<double> own = of_kind.race->figures();
     figures.insert(figures.end(), own.begin(), own.end());
   }
-  if (!agree_on_greatest(figures, state, traits, spec, comm)) return;
+  if (!agree_on_greatest(figures, state, traits, spec)) return;
   std::span<const double> next = figures;
   for (const auto& [kind, race] : due) {
     const std::size_t calls = race->figures().size();

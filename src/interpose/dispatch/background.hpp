@@ -17,7 +17,7 @@ namespace stretto {
 /// A measurement in which a call takes part; none if `race` is empty.
 struct RaceTurn {
   std::shared_ptr<BackgroundRace> race = nullptr;
-  std::size_t slot = 0;
+  BackgroundRace::Slot slot = {};
   /// Set if the ranks may have agreed on another spec (without an MPI library).
   std::shared_ptr<const OpenChoice> open = nullptr;
 };

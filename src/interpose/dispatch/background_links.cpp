@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpose/dispatch/background_agreement.hpp"
+#include "interpose/dispatch/agreement.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/learning/link_evidence.hpp"

@@ -24,7 +24,9 @@ namespace {
 
 /// A call of this many bytes takes so long that the network is measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
+/// So many shorter calls come first. Where ranks share cores, those of some libraries take ten times as long.
 constexpr std::uint64_t short_calls_before_probe = 8;
+constexpr std::uint64_t short_calls_on_shared_cores = 2;
 
 struct Expected {
   std::vector<Finding> fastest;
@@ -97,6 +99,7 @@ KindLearner make_learner(const NewKind& kind) {
   if (standing.source == Source::model) {
     made.learner.promise(expected.least_seconds, standing.bytes);
     made.learner.expect_saved(expected.saved_seconds);
+    made.learner.expect_native(kind.state.learners().gain_of_similar(kind.traits));
   }
   return made;
 }
@@ -106,7 +109,8 @@ KindLearner make_learner(const NewKind& kind) {
 bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spec) {
   return session.settings.online == Online::guard && spec.is_pass_through() &&
          traits.bytes < least_bytes_of_probe &&
-         state.learners().count_short_call() <= short_calls_before_probe;
+         state.learners().count_short_call() <=
+             (session.some_share_cores ? short_calls_on_shared_cores : short_calls_before_probe);
 }
 
 /// A block of a shorter message takes longer to be sent than to pass the link.
@@ -153,7 +157,7 @@ void look_at_links(KindLearner& kind, Communicator& state, const CallTraits& tra
   LinkEvidence* links = state.learners().links();
   if (links == nullptr || !links->is_due(traits.bytes)) return;
   std::vector<double> figures = links->figures().all();
-  if (!agree_on_greatest(figures, state, traits, choice.spec, comm)) return;
+  if (!agree_on_greatest(figures, state, traits, choice.spec)) return;
   if (!links->watch().look(LinkFigures(figures))) return;
   correct_links(state, links->watch().rates());
   begin_anew(kind, state, traits, choice, comm);
@@ -165,7 +169,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
   if (!kind.learner.wants_agreement()) return;
   const double began = seconds_now();
   std::vector<double> figures = kind.learner.figures();
-  if (agree_on_greatest(figures, state, traits, choice.spec, comm))
+  if (agree_on_greatest(figures, state, traits, choice.spec))
     kind.learner.agree(figures, seconds_now() - began);
   const bool has_changed = kind.learner.take_change();
   if (has_changed || kind.learner.take_broken_word()) {
@@ -233,11 +237,11 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
   if (program_call.forced) return nullptr;
   agree_on_races(*state, traits, choice.spec, comm);
   if (has_private_lengths(traits.collective))
-    return race_by_lengths(state, traits, program_call.private_bytes, comm, choice);
+    return race_by_lengths(state, traits, program_call.private_bytes, choice);
   // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight on.
   const bool is_compared = session.learns[static_cast<std::size_t>(traits.collective)] &&
                            traits.bytes >= state->floors().comparison_of(traits.collective);
-  if (!is_compared) return race_short_call(state, traits, program_call, comm, choice);
+  if (!is_compared) return race_short_call(state, traits, program_call, choice);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   return ask_learner(state, traits, comm, choice);
 }

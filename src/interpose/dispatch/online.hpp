@@ -45,10 +45,10 @@ std::shared_ptr<LearningCall> ask_learner(const std::shared_ptr<Communicator>& s
                                           const CallTraits& traits, MPI_Comm comm, Choice& choice);
 std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator>& state,
                                               const CallTraits& traits, const ProgramCall& program_call,
-                                              MPI_Comm comm, Choice& choice);
+                                              Choice& choice);
 std::shared_ptr<LearningCall> race_by_lengths(const std::shared_ptr<Communicator>& state,
                                               const CallTraits& traits, std::size_t private_bytes,
-                                              MPI_Comm comm, Choice& choice);
+                                              Choice& choice);
 
 /// Whether a call inside a node, or a barrier, is so short that it takes less time than finding out who is
 /// faster.

@@ -16,11 +16,10 @@ namespace stretto {
 namespace {
 
 template <typename AnyRace>
-void agree_if_due(AnyRace& race, const Communicator& state, const CallTraits& traits, const Spec& spec,
-                  MPI_Comm comm) {
+void agree_if_due(AnyRace& race, Communicator& state, const CallTraits& traits, const Spec& spec) {
   if (!race.wants_agreement()) return;
   std::vector<double> figures = race.figures();
-  if (agree_on_greatest(figures, state, traits, spec, comm)) race.agree(figures);
+  if (agree_on_greatest(figures, state, traits, spec)) race.agree(figures);
 }
 
 /// Returns the spec that is worth a race for calls that usually move `usual_bytes` on a rank; `native` if
@@ -49,13 +48,13 @@ bool may_race(const Communicator& state, const CallTraits& traits, const Choice&
 
 std::shared_ptr<LearningCall> race_short_call(const std::shared_ptr<Communicator>& state,
                                               const CallTraits& traits, const ProgramCall& program_call,
-                                              MPI_Comm comm, Choice& choice) {
+                                              Choice& choice) {
   Spec& spec = choice.spec;
   if (spec.is_native()) return nullptr;
   Race* race = nullptr;
   if (may_race(*state, traits, choice)) {
     race = &state->learners().short_race(traits);
-    agree_if_due(*race, *state, traits, spec, comm);
+    agree_if_due(*race, *state, traits, spec);
     choice.source = Source::learnt;
   }
   // The handle of a program's operation may be that of another one later.
@@ -86,10 +85,10 @@ bool pass_to_library(Communicator& state, Collective collective) {
 
 std::shared_ptr<LearningCall> race_by_lengths(const std::shared_ptr<Communicator>& state,
                                               const CallTraits& traits, std::size_t private_bytes,
-                                              MPI_Comm comm, Choice& choice) {
+                                              Choice& choice) {
   if (!session.races_lengths || choice.source != Source::rule) return nullptr;
   LengthRace& race = state->learners().length_race(traits.collective);
-  agree_if_due(race, *state, traits, choice.spec, comm);
+  agree_if_due(race, *state, traits, choice.spec);
   if (race.wants_spec()) race.propose(propose_for_lengths(*state, traits, race.usual_bytes()));
   choice.spec = race.next();
   if (race.is_quiet()) {

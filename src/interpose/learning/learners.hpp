@@ -102,6 +102,10 @@ class Learners {
   /// Returns the race of calls whose lengths only two ranks know.
   LengthRace& length_race(Collective collective) { return length_races_[collective]; }
 
+  /// Returns how many times as long as Stretto's the MPI library's own calls of such a kind should take, by
+  /// what calls of the most similar length have shown; 0: not known.
+  [[nodiscard]] double gain_of_similar(const CallTraits& traits) const;
+
   /// Returns the spec that was decided for the same calls from another root; `native` if none was.
   [[nodiscard]] Spec decided_for_another_root(const CallTraits& kind) const;
 

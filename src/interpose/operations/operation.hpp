@@ -54,7 +54,7 @@ class Operation final : public RequestedCall, public Watched {
 
   /// Measures the time that the operation costs the program: its start, and the time from the first test or
   /// wait to the end.
-  void measure_for(std::shared_ptr<BackgroundRace> race, std::size_t slot) {
+  void measure_for(std::shared_ptr<BackgroundRace> race, const BackgroundRace::Slot& slot) {
     race_ = std::move(race);
     slot_ = slot;
   }
@@ -114,7 +114,7 @@ class Operation final : public RequestedCall, public Watched {
   std::shared_ptr<Operation> after_;
   std::unique_ptr<TracedCall> trace_;
   std::shared_ptr<BackgroundRace> race_;
-  std::size_t slot_ = 0;
+  BackgroundRace::Slot slot_ = {};
   double start_seconds_ = 0;
   std::atomic<double> asked_at_{0};  // 0: not yet
   DeviceStaging staging_;

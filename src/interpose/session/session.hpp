@@ -46,6 +46,8 @@ struct Session {
   int world_rank = 0;
   /// The topology of MPI_COMM_WORLD.
   Topology topology;
+  /// Whether there are more ranks than cores on some machine.
+  bool some_share_cores = false;
   MPI_Group world_group{};
   /// The memory that this node's ranks share, and the place of each rank's part in it: [rank of
   /// MPI_COMM_WORLD] its place, or Neighbours::none. The list of places is empty if there is no such memory.

@@ -210,6 +210,7 @@ void begin_session(Background background, Participation participation) {
   session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
   Backoff::set_crowded(outnumber_cores(facts.of_rank, session.world_rank));
+  session.some_share_cores = outnumber_cores_somewhere(facts.of_rank);
   share_memory(facts.of_rank);
   Endpoint::use_streams(session.settings.streams.value_or(1));
   if (session.settings.connections_from && mpi.has_library() && session.topology.nodes > 1)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -77,6 +78,15 @@ bool outnumber_cores(const std::vector<RankFacts>& of_rank, int rank) {
     if (other.kernel == kernel) here.push_back(other.cpus);
   }
   return are_crowded(here);
+}
+
+bool outnumber_cores_somewhere(const std::vector<RankFacts>& of_rank) {
+  std::set<std::uint64_t> seen;
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    const bool is_new_node = seen.insert(of_rank[rank].kernel).second;
+    if (is_new_node && outnumber_cores(of_rank, static_cast<int>(rank))) return true;
+  }
+  return false;
 }
 
 }  // namespace stretto

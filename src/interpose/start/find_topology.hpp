@@ -18,4 +18,7 @@ Topology find_topology(const Settings& settings, const std::vector<RankFacts>& o
 /// Whether the ranks that run under the kernel of this one outnumber their processors, or may do so.
 bool outnumber_cores(const std::vector<RankFacts>& of_rank, int rank);
 
+/// Whether that holds on any machine. All ranks get the same answer.
+bool outnumber_cores_somewhere(const std::vector<RankFacts>& of_rank);
+
 }  // namespace stretto

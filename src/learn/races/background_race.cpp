@@ -8,8 +8,17 @@
 namespace stretto {
 namespace {
 
-/// The time of a call that has not ended.
+/// The time of a turn that has not ended.
 constexpr double unfinished = 1e300;
+
+/// On links that have saved up bytes, a spec that sends fewer of them may take this multiple of the other's
+/// time, and yet less in a row.
+constexpr double hopeless_on_saved = 3;
+
+/// A turn lasts for this multiple of the time that links save, unless it has too many calls. Its second half
+/// counts. By then, a spec is as slow as it will be if it asks for half as much again as the links carry.
+constexpr double saved_of_turn = 4;
+constexpr double most_calls = 512;
 
 /// Without a library, so many calls come before the first measurement: a program that makes only a few calls
 /// gains nothing from it.
@@ -22,9 +31,7 @@ BackgroundRace::BackgroundRace(Spec defender, std::vector<Spec> challengers, std
       challengers_(std::move(challengers)),
       in_force_(defender_),
       stages_(std::move(stages)),
-      trial_(stages_) {
-  forget_seconds();
-}
+      trial_(stages_) {}
 
 std::shared_ptr<BackgroundRace> BackgroundRace::with_library(Spec choice, Spec library) {
   const auto& stages = policies::background;
@@ -38,17 +45,17 @@ std::shared_ptr<BackgroundRace> BackgroundRace::without_library(Spec choice, std
                                                                 const Terms& terms) {
   std::vector<Stage> stages(policies::background_without_library.begin(),
                             policies::background_without_library.end());
-  stages.front().wins_from = 2 * terms.saved_seconds;
+  if (terms.saved_seconds > 0) {
+    Stage& first = stages.front();
+    first.wins_from = 2 * terms.saved_seconds;
+    first.loses_above = first.loses_above_if_short = hopeless_on_saved;
+  }
   std::shared_ptr<BackgroundRace> race(
       new BackgroundRace(std::move(choice), std::move(challengers), std::move(stages)));
   race->saved_seconds_ = terms.saved_seconds;
   race->rest_.emplace(policies::rest_of_background);
   race->quiet_ = terms.is_decided ? race->rest_->after(0) : spared_without_library;
   return race;
-}
-
-void BackgroundRace::forget_seconds() {
-  for (std::atomic<double>& one : seconds_) one.store(unfinished, std::memory_order_relaxed);
 }
 
 BackgroundRace::Turn BackgroundRace::next() {
@@ -58,39 +65,36 @@ BackgroundRace::Turn BackgroundRace::next() {
     return {&in_force_, std::nullopt};
   }
   const std::size_t call = started_++;
-  const bool is_challengers = trial_.side_of(call / calls_of_turn()) == Trial::Side::challenger;
-  return {is_challengers ? &challenger() : &defender_, call};
+  const std::size_t calls = calls_of_turn();
+  const Slot slot{.turn = call / calls, .counts = call % calls >= calls / 2};
+  return {trial_.side_of(slot.turn) == Trial::Side::challenger ? &challenger() : &defender_, slot};
 }
 
 /// The time of a turn is the mean of its second half: by then, its calls have used up what links had saved.
 std::vector<double> BackgroundRace::figures() const {
-  std::vector<double> all;
   const std::size_t calls = calls_of_turn();
-  for (std::size_t end = calls; end <= calls_of_stage(); end += calls) {
-    const std::size_t begin = end - (calls + 1) / 2;
-    double sum = 0;
-    for (std::size_t call = end - calls; call < end; ++call) {
-      const double seconds = seconds_[call].load(std::memory_order_relaxed);
-      if (call >= begin || seconds >= unfinished) sum += seconds;
-    }
-    all.push_back(sum / static_cast<double>(end - begin));
+  std::vector<double> all;
+  for (const Measure& measure : std::span(measures_).first(trial_.stage().turns.size())) {
+    const bool has_ended = measure.ended.load(std::memory_order_acquire) == calls;
+    const double sum = measure.seconds.load(std::memory_order_relaxed);
+    all.push_back(has_ended ? sum / static_cast<double>(calls - calls / 2) : unfinished);
   }
   return all;
 }
 
 bool BackgroundRace::are_unfinished(std::span<const double> agreed) {
-  return std::ranges::any_of(agreed, [](double one) { return !(one < unfinished / most_calls); });
+  return std::ranges::any_of(agreed, [](double one) { return !(one < unfinished); });
 }
 
-/// Makes the turns of the next stage so long that links cannot have saved up so many bytes.
+/// Makes the turns of the next stages so long that links cannot have saved up so many bytes.
 void BackgroundRace::lengthen_turns(std::span<const double> agreed) {
   std::vector<double> sorted(agreed.begin(), agreed.end());
   std::ranges::sort(sorted);
   const double call = sorted[sorted.size() / 2];
-  const double calls = call > 0 ? std::ceil(2 * saved_seconds_ / call) : 0;
-  const int least = policies::background_without_library.back().calls;
-  stages_.back().calls =
-      std::clamp(static_cast<int>(std::min(calls, double{most_calls})), least, int{most_calls});
+  const double calls = call > 0 ? std::ceil(saved_of_turn * saved_seconds_ / call) : 0;
+  const double least = policies::background_without_library.back().calls;
+  for (Stage& stage : std::span(stages_).subspan(1))
+    stage.calls = static_cast<int>(std::clamp(calls, least, most_calls));
 }
 
 void BackgroundRace::agree(std::span<const double> agreed) {
@@ -98,7 +102,10 @@ void BackgroundRace::agree(std::span<const double> agreed) {
   if (rest_ && calls_of_turn() == 1) lengthen_turns(agreed);
   const Trial::Verdict verdict = trial_.agree(agreed);
   started_ = 0;
-  forget_seconds();
+  for (Measure& measure : measures_) {
+    measure.seconds.store(0, std::memory_order_relaxed);
+    measure.ended.store(0, std::memory_order_relaxed);
+  }
   if (verdict == Trial::Verdict::open) return;
   if (verdict == Trial::Verdict::challenger) {
     gain_ = (gain_ > 0 ? gain_ : 1) / trial_.ratio();

@@ -43,15 +43,22 @@ class BackgroundRace {
   static std::shared_ptr<BackgroundRace> without_library(Spec choice, std::vector<Spec> challengers,
                                                          const Terms& terms);
 
+  /// What the time of a measured call is for.
+  struct Slot {
+    std::size_t turn = 0;
+    bool counts = false;  // whether the call is of the second half: links have saved up nothing for it
+  };
   struct Turn {
     const Spec* spec = nullptr;
-    std::optional<std::size_t> slot;  // of the measurement, for count(); nothing: not measured
+    std::optional<Slot> slot;  // for count(); nothing: not measured
   };
   /// The spec of the next call.
   Turn next();
   /// To be called when a measured call has ended, in any thread.
-  void count(std::size_t slot, double seconds) {
-    seconds_.at(slot).store(seconds, std::memory_order_relaxed);
+  void count(const Slot& slot, double seconds) {
+    Measure& measure = measures_.at(slot.turn);
+    if (slot.counts) measure.seconds.fetch_add(seconds, std::memory_order_relaxed);
+    measure.ended.fetch_add(1, std::memory_order_release);
   }
 
   /// Whether the calls of a stage have been started, and nothing was decided by them yet. All ranks get the
@@ -81,14 +88,17 @@ class BackgroundRace {
   static bool are_unfinished(std::span<const double> agreed);
 
  private:
-  static constexpr std::size_t most_turns = 8;
-  static constexpr std::size_t most_calls = 64;  // of a turn
+  static constexpr std::size_t most_turns = 16;
+  /// The measured calls of a turn.
+  struct Measure {
+    std::atomic<double> seconds{0};  // of those that count
+    std::atomic<std::size_t> ended{0};
+  };
 
   BackgroundRace(Spec defender, std::vector<Spec> challengers, std::vector<Stage> stages);
   [[nodiscard]] std::size_t calls_of_turn() const { return static_cast<std::size_t>(trial_.stage().calls); }
   [[nodiscard]] std::size_t calls_of_stage() const { return trial_.stage().turns.size() * calls_of_turn(); }
   void lengthen_turns(std::span<const double> agreed);
-  void forget_seconds();
   void end_round();
 
   Spec defender_;
@@ -101,7 +111,7 @@ class BackgroundRace {
   std::size_t tried_ = 0;     // challengers
   std::size_t started_ = 0;   // calls of the stage
   Trial trial_;
-  std::array<std::atomic<double>, most_turns * most_calls> seconds_;
+  std::array<Measure, most_turns> measures_;
   // Of the present round.
   double gain_ = 0;  // 0: no challenger has won
   double seconds_in_force_ = 0;

@@ -32,8 +32,10 @@ constexpr double below_least = 0.85;
 constexpr double at_least = 1.03;
 /// An agreement would take too large a part of shorter calls.
 constexpr double least_on_trust = 0.002;
-/// The multiple of such a call's time that `native` may take, if nothing is known about it.
+/// The multiple of a long call's time that `native` may take, if nothing is known about it.
 constexpr double native_may_take = 7;
+/// If `native` should take this multiple of a call's time, a comparison waits until its cost is earned.
+constexpr double too_dear_to_try = 3.5;
 /// A call that takes longer than this multiple of its time in an earlier job, and longer than a busy machine
 /// explains, has nothing to do with that time.
 constexpr double many_times = 8;
@@ -106,6 +108,16 @@ void Learner::promise(double least, std::size_t bytes) {
   incumbent_ = 0;
 }
 
+void Learner::expect_native(double times) {
+  if (times < too_dear_to_try || is_native(0)) return;
+  native_expected_ = times;
+  if (!is<Duel>()) return;
+  phase_ = Watching{.must_look = false, .is_first = true};
+  incumbent_ = 0;
+  challengers_.push_back(find_native());
+  begin_watch();
+}
+
 /// Begins to compare, now that the first call took `seconds`.
 void Learner::settle_promise(double seconds) {
   const double least = std::get<Trusting>(phase_).least_per_byte * static_cast<double>(current_bytes_);
@@ -119,14 +131,12 @@ void Learner::settle_promise(double seconds) {
     challenge(0);
     return;
   }
-  decided_.call_seconds = model_scale_ = seconds;
-  decided_.call_bytes = current_bytes_;
   // That is no news: the next job may trust it as well, and compare it in the end.
   watch_.expect(seconds, current_bytes_);
   if (seconds < at_least * least) challengers_.clear();
   challengers_.push_back(native);
   next_watch_ = calls_ + least_watch;
-  plan_challenge();
+  begin_comparing(seconds);
 }
 
 /// Believes the earlier job if one of the first two calls, which took `seconds`, is like its own. (The first
@@ -230,7 +240,7 @@ void Learner::end_duel(bool challenger_won) {
 
 /// Looks at calls in a row first. The duel begins anew when they show that the network is as before.
 void Learner::postpone_duel() {
-  const Duel duel = std::get<Duel>(std::exchange(phase_, Watching{.must_look = true}));
+  const Duel duel = std::get<Duel>(std::exchange(phase_, Watching{.must_look = true, .is_first = false}));
   next_watch_ = calls_ + Watch::window;
   if (duel.is_rematch) return;
   challengers_.insert(challengers_.begin(), duel.challenger);
@@ -405,11 +415,14 @@ void Learner::plan_rematch(double ratio, std::size_t loser) {
   rematch_ = {.rival = rival, .at = calls_ + std::max(rematch_after_, paid_after)};
 }
 
-/// Returns what a rematch with `native` loses, in calls by the incumbent. Short calls lose nothing, because
-/// calls by `native` take no longer than without Stretto. But there may be few long calls.
+/// Returns what a rematch with `native` loses, in calls by the incumbent. Short calls lose nothing unless it
+/// is much slower, because calls by `native` take no longer than without Stretto. But there may be few long
+/// calls.
 double Learner::lost_by_native() const {
-  if (!are_long()) return 0;
-  return decided_.gain > 0 ? std::max(decided_.gain - 1, 0.0) : native_may_take - 1;
+  const double unmeasured = native_expected_.value_or(are_long() ? native_may_take : 1);
+  const double times = decided_.gain > 0 ? decided_.gain : unmeasured;
+  if (are_long()) return std::max(times - 1, 0.0);
+  return times < too_dear_to_try ? 0 : calls_of_hopeless_challenger * (times - 1);
 }
 
 /// Returns the arm that challenges the incumbent in a rematch: `native`, or if that is the incumbent, the
@@ -460,7 +473,8 @@ void Learner::begin_due_duel() {
 /// Returns the expected time of a call by this arm. The model compares candidates with each other, and one of
 /// them was measured. Nothing is known about `native` where it is a challenger.
 double Learner::expected_seconds(std::size_t arm) const {
-  return is_native(arm) ? native_may_take * decided_.call_seconds : model_scale_ * arms_[arm].expected;
+  return is_native(arm) ? native_expected_.value_or(native_may_take) * decided_.call_seconds
+                        : model_scale_ * arms_[arm].expected;
 }
 
 /// Begins the duel with the next challenger that is worth it, or plans when to consider it again.
@@ -501,11 +515,16 @@ std::uint64_t Learner::calls_between_watches() const {
 
 /// Looks at `recent`: the calls of the slowest rank.
 void Learner::watch(const Recent& recent) {
-  if (auto* watching = std::get_if<Watching>(&phase_)) watching->must_look = false;
+  bool is_first = false;
+  if (auto* watching = std::get_if<Watching>(&phase_)) {
+    is_first = watching->is_first;
+    *watching = {};
+  }
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
     case Watch::Finding::as_usual:
       if (is<SecondLook>()) return look_at_loser(recent);
+      if (is_first) return begin_comparing(recent.usual);
       if (probation_) look_at_winner(recent);
       return;
     case Watch::Finding::suspicious:
@@ -515,6 +534,13 @@ void Learner::watch(const Recent& recent) {
     case Watch::Finding::changed:
       if (ledger_.allows_change()) news_ = News::change;
   }
+}
+
+/// Lets others challenge the standing choice, whose calls take so long.
+void Learner::begin_comparing(double seconds) {
+  decided_.call_seconds = model_scale_ = seconds;
+  decided_.call_bytes = current_bytes_;
+  plan_challenge();
 }
 
 void Learner::look_for_late(std::span<const double> agreed) {

@@ -79,6 +79,10 @@ class Learner {
   /// until its cost is earned: little could be gained, and nobody knows how much could be lost.
   void promise(double least, std::size_t bytes);
 
+  /// Only for a standing choice that is `modelled`: `native` should take this multiple of its time, as in
+  /// similar calls. If that is much, the comparison with `native` waits until its cost is earned.
+  void expect_native(double times);
+
   /// A call may take this much less time than one in a row, because of the bytes that idle links have saved
   /// up. If this is not called, there is no limit to that.
   void expect_saved(double seconds) { saved_seconds_ = seconds; }
@@ -164,6 +168,7 @@ class Learner {
   /// Calls in a row by the incumbent are looked at from time to time.
   struct Watching {
     bool must_look;  // before another duel
+    bool is_first;   // the next look tells what a call takes
   };
 
   /// The last duels, until calls in a row have confirmed their winner.
@@ -212,6 +217,7 @@ class Learner {
   [[nodiscard]] bool is_measured() const { return decided_.call_seconds > 0; }
   [[nodiscard]] bool take(News news);
   void settle_promise(double seconds);
+  void begin_comparing(double seconds);
   void check_word(double seconds);
   bool agree_on_duel(std::span<const double> figures);
   using Side = Trial::Side;
@@ -265,6 +271,7 @@ class Learner {
   std::uint64_t rematch_after_ = first_rematch;  // calls
 
   double saved_seconds_ = std::numeric_limits<double>::infinity();
+  std::optional<double> native_expected_;  // times as long as the standing choice, by similar calls
 
   std::uint64_t calls_ = 0;
   Ledger ledger_;

@@ -119,9 +119,11 @@ inline constexpr std::array<Stage, 1> background = {{
 /// For non-blocking calls without an MPI library. Three calls of a challenger show what is hopeless or, if
 /// links cannot have saved up so many bytes, plainly faster. Then each side makes many calls in a row
 /// (BackgroundRace). One-sided error probability 3 %.
-inline constexpr std::array<Stage, 2> background_without_library = {{
+inline constexpr std::array<Stage, 4> background_without_library = {{
     {.turns = "DCdccd", .wins_below = 0.7, .most_lost = 0, .loses_above = 1.25, .loses_above_if_short = 1.5},
-    {.turns = "dccddccd", .calls = 4, .wins_below = 0.95, .most_lost = 1},
+    {.turns = "dc", .calls = 4, .loses_above = 1.02},
+    {.turns = "cd", .calls = 4, .wins_below = 0.7, .most_lost = 0, .loses_above = 1},
+    {.turns = "dccd", .calls = 4, .wins_below = 0.95, .most_lost = 1},
 }};
 inline constexpr Rest::Limits rest_of_background{
     .share = 0.005, .first = 64, .longest = 2048, .most = std::uint64_t{1} << 17};

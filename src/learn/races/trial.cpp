@@ -168,7 +168,8 @@ Trial::Verdict Trial::judge() const {
     return Verdict::challenger;
   }
   // The challenger cannot win any more, even if it proves to be plainly faster.
-  if (lost > stages_.back().may_lose(true)) return Verdict::defender;
+  const Stage& last = stages_.back();
+  if (stage().calls == last.calls && lost > last.may_lose(true)) return Verdict::defender;
   // One late call does not make the challenger slower.
   const double at_best = compare(best_of, best_of);
   const bool is_short = usual < short_seconds && stage().loses_above_if_short > 0;
