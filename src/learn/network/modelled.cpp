@@ -147,9 +147,15 @@ class Estimator {
   std::unique_ptr<Smaller> larger_;
 };
 
-/// Every MPI library sends messages of this length eagerly. Longer ones wait for an answer of the receiver.
-/// The model predicts the cost of that wait least well: where ranks are late, it is high.
-constexpr std::size_t eager = 32 * kibibyte;
+/// Long messages wait for an answer of the receiver. The model predicts the cost of that wait least well:
+/// where ranks are late, or share cores, it is high.
+struct Eager {
+  std::size_t longest;  // message that needs no answer
+  /// Such messages are preferred if they should take at most this multiple of the best time.
+  double preferred_below;
+};
+constexpr Eager eager_of_libraries{.longest = 32 * kibibyte, .preferred_below = 0};  // of every MPI library
+constexpr Eager eager_of_sockets{.longest = 512 * kibibyte, .preferred_below = 1.02};
 
 /// The number of specs that are worth a duel.
 constexpr std::size_t most_considered = 6;
@@ -167,7 +173,8 @@ struct BestCuts {
 };
 
 BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, const CallShape& shape,
-                        const Machine& machine, const std::function<bool(const Spec&)>& fits) {
+                        const Machine& machine, const std::function<bool(const Spec&)>& fits,
+                        const Eager& eager) {
   Estimator estimator(listed.recipe, topology, shape, machine);
   BestCuts best;
   const auto consider = [&](const Pipelining& pipelining, std::size_t message) {
@@ -180,11 +187,11 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
     };
     keep_better(best.any);
     if (pipelining == Pipelining{}) keep_better(best.whole);
-    if (message <= eager) keep_better(best.by_eager_messages);
+    if (message <= eager.longest) keep_better(best.by_eager_messages);
   };
   consider({}, (shape.bytes + estimator.messages() - 1) / estimator.messages());
-  if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
+    if (listed.recipe.algorithm->stays_whole()) break;
     if (message < least_message(shape, listed.recipe)) continue;
     if (goes_by_links(listed.recipe) && message > message_by_links) break;
     const std::size_t segment = std::min(message * estimator.messages(), Pipelining::most_segment_bytes);
@@ -192,13 +199,14 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
       consider({.segments = 0, .segment_bytes = segment, .window = 0}, message);
     }
   }
+  if (best.by_eager_messages.seconds <= eager.preferred_below * best.any.seconds)
+    best.any = best.by_eager_messages;
   return best;
 }
 
-}  // namespace
-
 std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
-                                  std::size_t most, const std::function<bool(const Spec&)>& fits) {
+                                  std::size_t most, const std::function<bool(const Spec&)>& fits,
+                                  const Eager& eager) {
   const std::span<const ShortListed> registered = short_list(shape.collective);
   std::vector<ShortListed> candidates(registered.begin(), registered.end());
   if (auto of_links = find_recipe_of_links(shape.collective, topology, machine.node_rates)) {
@@ -208,7 +216,7 @@ std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topolo
   for (const ShortListed& listed : candidates) {
     if (listed.needs_shared_nodes && topology.max_ppn < 2) continue;
     if (!fits({.recipe = listed.recipe, .pipelining = {}})) continue;
-    BestCuts best = find_best_cuts(listed, topology, shape, machine, fits);
+    BestCuts best = find_best_cuts(listed, topology, shape, machine, fits, eager);
     if (best.any.seconds < never) all.push_back(std::move(best));
   }
   std::ranges::stable_sort(all, {}, [](const BestCuts& one) { return one.any.seconds; });
@@ -223,6 +231,13 @@ std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topolo
   }
   if (fastest.size() > most) fastest.resize(most);
   return fastest;
+}
+
+}  // namespace
+
+std::vector<Finding> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
+                                  std::size_t most, const std::function<bool(const Spec&)>& fits) {
+  return find_fastest(shape, topology, machine, most, fits, eager_of_libraries);
 }
 
 std::vector<Finding> find_fastest(const Question& question, const Machine& machine) {
@@ -249,7 +264,8 @@ std::vector<Finding> find_fastest_without_library(const CallShape& shape, const 
   const auto fits = [&](const Spec& spec) {
     return why_unsupported(spec, question).empty() && !is_cut_small(spec, topology);
   };
-  std::vector<Finding> fastest = find_fastest(shape, topology, machine, most_considered, fits);
+  std::vector<Finding> fastest =
+      find_fastest(shape, topology, machine, most_considered, fits, eager_of_sockets);
   for (Finding& finding : fastest) finding.bytes = shape.bytes;
   return fastest;
 }
