@@ -173,15 +173,17 @@ std::vector<Spec> challengers_of(std::span<const Claim> claims) {
       std::ranges::find_if(claims, [](const Claim& claim) { return claim.spec.has_value(); });
   std::vector<Spec> challengers;
   if (standing == claims.end() || standing->source < Source::learnt) return challengers;
-  for (const Claim& claim : std::span(standing, claims.end()).subspan(1)) {
-    // A place is the rule's: it has often been right where a model was not.
-    const std::size_t places = claim.source == Source::rule ? most : most - 1;
-    if (!claim.spec || claim.spec->is_native() || challengers.size() >= places) continue;
+  const auto consider = [&](const Claim& claim) {
+    if (!claim.spec || claim.spec->is_native() || challengers.size() == most) return;
     const bool is_slow = standing->seconds > 0 && claim.seconds > most_expected * standing->seconds;
     const bool is_known =
         *claim.spec == *standing->spec || std::ranges::find(challengers, *claim.spec) != challengers.end();
     if (!is_slow && !is_known) challengers.push_back(*claim.spec);
-  }
+  };
+  // The rule was made from measurements. It is right in most cases in which the model is wrong.
+  const auto others = std::span(standing, claims.end()).subspan(1);
+  if (!others.empty() && others.back().source == Source::rule) consider(others.back());
+  for (const Claim& claim : others) consider(claim);
   return challengers;
 }
 

@@ -118,8 +118,9 @@ Claim decide(const Question& question);
 /// of its specs), the rule.
 std::vector<Claim> all_claims(const Question& question);
 
-/// Returns the specs with which a job without MPI compares that of the first claim that has one: those of the
-/// next claims, unless one is expected to take much longer. None if the user names the choice.
+/// Returns the specs with which a job without MPI compares that of the first claim that has one: that of the
+/// rule, and those of the next claims, unless one is expected to take much longer. None if the user names the
+/// choice.
 std::vector<Spec> challengers_of(std::span<const Claim> claims);
 
 /// Whether a job in which `claim` decides compares its spec in its first calls, and keeps the fastest one:

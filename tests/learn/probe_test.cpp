@@ -467,6 +467,20 @@ TEST(Modelled, NoSpecUndercutsWhatTheLinksMustCarry) {
   EXPECT_GE(near, 10);  // it says something
 }
 
+/// A message of more than 1 MiB waits for an answer of its receiver, which may compute meanwhile.
+TEST(Modelled, WithoutALibraryMessagesNeedNoAnswerOnSlowLinks) {
+  const Topology topology = topology_of({1, 1, 1, 1});
+  for (const std::size_t bytes : {8 * mebibyte, 64 * mebibyte}) {
+    const CallShape shape{.bytes = bytes, .ranks = 4, .nodes = 4};
+    const auto found = find_fastest_without_library(shape, topology, machines()[1]);
+    ASSERT_FALSE(found.empty());
+    const Spec& spec = found[0].spec;
+    const Schedule schedule = build(spec.recipe, topology, 0, 0);
+    EXPECT_GT(spec.pipelining.segment_bytes, 0);
+    EXPECT_LE(spec.pipelining.segment_bytes, 512 * kibibyte * static_cast<std::size_t>(schedule.blocks()));
+  }
+}
+
 TEST(Modelled, AnswersForLargeClusters) {
   const Topology topology = topology_of(std::vector<int>(512, 1));
   const CallShape shape{.bytes = 64 * mebibyte, .ranks = 512, .nodes = 512};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,19 @@ TEST(Standing, OnlyWhatTheSourceCouldNotKnowChallengesIt) {
       (Names{"native", "rabenseifner", "ring"}));
   const Names decided = challengers({claim(Source::learnt, "ring"), rule});
   EXPECT_NE(std::ranges::find(decided, "native"), decided.end());
+}
+
+TEST(Standing, SimilarCallsTellWhatTheLibraryTakes) {
+  const std::vector<KnownGain> known{
+      {.bytes = 1 << 10, .gain = 12}, {.bytes = 1 << 18, .gain = 2}, {.bytes = 1 << 22, .gain = 0}};
+  EXPECT_EQ(gain_of_similar({}, 1 << 10), 0);
+  EXPECT_DOUBLE_EQ(gain_of_similar(known, 1 << 8), 12);
+  EXPECT_DOUBLE_EQ(gain_of_similar(known, 1 << 12), 12);
+  EXPECT_DOUBLE_EQ(gain_of_similar(known, 1 << 13), 12 / std::sqrt(2));
+  EXPECT_DOUBLE_EQ(gain_of_similar(known, 1 << 17), 2);
+  // There the library is faster.
+  EXPECT_EQ(gain_of_similar(known, 1 << 24), 0);
+  EXPECT_DOUBLE_EQ(gain_of_similar({known.data(), 1}, 0), 12 / std::sqrt(256));
 }
 
 }  // namespace

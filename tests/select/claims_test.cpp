@@ -136,11 +136,11 @@ TEST(Claims, TheNextOnesAreChallengers) {
                     .must_avoid_library = true,
                     .modelled = modelled};
   const Spec rule = *all_claims(question).back().spec;
-  EXPECT_EQ(challengers_of(all_claims(question)), (std::vector<Spec>{modelled[1].spec, rule}));
+  EXPECT_EQ(challengers_of(all_claims(question)), (std::vector<Spec>{rule, modelled[1].spec}));
   const Finding learnt = finding("circulant", 1);
   question.learnt = &learnt;
   EXPECT_EQ(challengers_of(all_claims(question)),
-            (std::vector<Spec>{modelled[0].spec, modelled[1].spec, rule}));
+            (std::vector<Spec>{rule, modelled[0].spec, modelled[1].spec}));
   question.wanted = &learnt.spec;
   EXPECT_TRUE(challengers_of(all_claims(question)).empty());
 }

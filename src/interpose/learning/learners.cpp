@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/learning/learners.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <vector>
 
 #include "interpose/session/session.hpp"
+#include "learn/races/standing.hpp"
 
 namespace stretto {
 
@@ -52,23 +51,15 @@ Spec Learners::decided_for_another_root(const CallTraits& kind) const {
   return {};
 }
 
-/// What the library loses by each message counts less in much longer calls.
 double Learners::gain_of_similar(const CallTraits& traits) const {
-  constexpr double alike = 4;  // times as long
-  double nearest = std::numeric_limits<double>::infinity();
-  double gain = 0;
+  std::vector<KnownGain> all;
   for (const auto& [kind, known] : learners_) {
     const std::optional<Learner::Outcome> outcome = known.learner.outcome();
     const bool is_compared = outcome && (outcome->gain > 0 || outcome->spec.is_pass_through());
-    if (kind.collective != traits.collective || !is_compared) continue;
-    const auto [shorter, longer] = std::minmax(kind.bytes, traits.bytes);
-    const double distance =
-        static_cast<double>(longer) / static_cast<double>(std::max<std::size_t>(shorter, 1));
-    if (distance >= nearest) continue;
-    nearest = distance;
-    gain = outcome->gain / std::sqrt(std::max(distance / alike, 1.0));
+    if (kind.collective == traits.collective && is_compared)
+      all.push_back({.bytes = kind.bytes, .gain = outcome->gain});
   }
-  return gain;
+  return stretto::gain_of_similar(all, traits.bytes);
 }
 
 }  // namespace stretto

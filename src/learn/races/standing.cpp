@@ -2,6 +2,8 @@
 #include "learn/races/standing.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace stretto {
@@ -45,6 +47,22 @@ Learner make_learner(std::span<const Claim> claims) {
   Learner learner(*standing->spec, known, others);
   if (known == Learner::Standing::decided) learner.expect(standing->seconds, standing->bytes);
   return learner;
+}
+
+/// What the library loses by each message counts less in much longer calls.
+double gain_of_similar(std::span<const KnownGain> known, std::size_t bytes) {
+  constexpr double alike = 4;  // times as long
+  double nearest = std::numeric_limits<double>::infinity();
+  double gain = 0;
+  for (const KnownGain& one : known) {
+    const auto [shorter, longer] = std::minmax(one.bytes, bytes);
+    const double distance =
+        static_cast<double>(longer) / static_cast<double>(std::max<std::size_t>(shorter, 1));
+    if (distance >= nearest) continue;
+    nearest = distance;
+    gain = one.gain / std::sqrt(std::max(distance / alike, 1.0));
+  }
+  return gain;
 }
 
 }  // namespace stretto
