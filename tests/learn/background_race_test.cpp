@@ -153,6 +153,21 @@ TEST(BackgroundRace, WithoutALibrarySavedBytesDecideNothing) {
   EXPECT_EQ(race->outcome()->spec, choice);
 }
 
+/// What links have saved matters little in long calls.
+TEST(BackgroundRace, WithoutALibraryLongCallsThatAreHopelessAreThree) {
+  const Spec doubling = parse_spec(Collective::allreduce, "recursive_doubling");
+  const auto race = BackgroundRace::without_library(choice, {doubling}, {.saved_seconds = 10.5e-3});
+  int by_challenger = 0;
+  for (int call = 0; call < 40; ++call) {
+    if (race->wants_agreement()) race->agree(race->figures());
+    const BackgroundRace::Turn turn = race->next();
+    const bool is_challengers = *turn.spec == doubling;
+    by_challenger += is_challengers ? 1 : 0;
+    if (turn.slot) race->count(*turn.slot, is_challengers ? 0.08 : 0.037);
+  }
+  EXPECT_EQ(by_challenger, 3);
+}
+
 /// Five ranks gather 4 KiB: a spec that sends twice as many bytes is faster while links have saved enough.
 TEST(BackgroundRace, WithoutALibraryWhatIsFastInARowWins) {
   const Spec bruck = parse_spec(Collective::allgather, "bruck");

@@ -48,7 +48,8 @@ std::shared_ptr<BackgroundRace> BackgroundRace::without_library(Spec choice, std
   if (terms.saved_seconds > 0) {
     Stage& first = stages.front();
     first.wins_from = 2 * terms.saved_seconds;
-    first.loses_above = first.loses_above_if_short = hopeless_on_saved;
+    first.short_below = std::max(first.short_below, first.wins_from);
+    first.loses_above_if_short = hopeless_on_saved;
   }
   std::shared_ptr<BackgroundRace> race(
       new BackgroundRace(std::move(choice), std::move(challengers), std::move(stages)));

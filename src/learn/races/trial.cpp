@@ -12,7 +12,6 @@
 namespace stretto {
 namespace {
 
-constexpr double short_seconds = 0.0005;
 /// A challenger that takes less than this multiple of the defender's time is plainly faster.
 constexpr double plainly_faster = 0.8;
 
@@ -172,7 +171,7 @@ Trial::Verdict Trial::judge() const {
   if (stage().calls == last.calls && lost > last.may_lose(true)) return Verdict::defender;
   // One late call does not make the challenger slower.
   const double at_best = compare(best_of, best_of);
-  const bool is_short = usual < short_seconds && stage().loses_above_if_short > 0;
+  const bool is_short = usual < stage().short_below && stage().loses_above_if_short > 0;
   const double most = is_short ? stage().loses_above_if_short : stage().loses_above;
   // Turns that set things up may also be fast: a link that was idle passes bytes at once.
   return at_best > most && now > (is_single ? 1 : most) ? Verdict::defender : otherwise;

@@ -42,8 +42,10 @@ struct Stage {
   /// It loses if it takes more than this multiple, and its best turn, too. In the last stage it loses unless
   /// it wins.
   double loses_above = never;
-  /// The same limit for calls below 0.5 ms, of which a single one says little. 0: as above.
+  /// The same limit for calls of less than `short_below` seconds, of which a single one says little. 0: as
+  /// above.
   double loses_above_if_short = 0;
+  double short_below = 0.0005;
 
   [[nodiscard]] std::size_t may_lose(bool is_plain) const {
     return is_plain && most_lost_if_plain > 0 ? most_lost_if_plain : most_lost;

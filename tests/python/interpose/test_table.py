@@ -115,8 +115,9 @@ def test_small_calls_look_at_the_table_too(mpi: Runner, mpi_name: str, tmp_path:
     file = written(tmp_path / "table.json", content)
     preload = f"{library()}:{mpi.compiled('counting_tool.c', '-shared', '-fPIC')}"
     program = [str(mpi.compiled("traced.c"))]
-    for settings, seen in ({}, 3), ({"STRETTO_TABLE": file, "STRETTO_ONLINE": "0"}, 0):
-        ran = mpi.run(program, ranks=4, preload=preload, more={**FOUR_NODES, **settings})
+    for settings, seen in ({}, 3), ({"STRETTO_TABLE": file}, 0):
+        more = {**FOUR_NODES, "STRETTO_ONLINE": "0", **settings}
+        ran = mpi.run(program, ranks=4, preload=preload, more=more)
         assert ran.right, ran.output
         assert f"the tool saw MPI_Allreduce {seen}" in " ".join(ran.output.split())
 
