@@ -74,11 +74,12 @@ BackgroundRace::Turn BackgroundRace::next() {
 /// The time of a turn is the mean of its second half: by then, its calls have used up what links had saved.
 std::vector<double> BackgroundRace::figures() const {
   const std::size_t calls = calls_of_turn();
+  const std::size_t counted = calls - calls / 2;
   std::vector<double> all;
   for (const Measure& measure : std::span(measures_).first(trial_.stage().turns.size())) {
     const bool has_ended = measure.ended.load(std::memory_order_acquire) == calls;
     const double sum = measure.seconds.load(std::memory_order_relaxed);
-    all.push_back(has_ended ? sum / static_cast<double>(calls - calls / 2) : unfinished);
+    all.push_back(has_ended ? sum / static_cast<double>(counted) : unfinished);
   }
   return all;
 }
