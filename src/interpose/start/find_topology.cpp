@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -81,12 +81,10 @@ bool outnumber_cores(const std::vector<RankFacts>& of_rank, int rank) {
 }
 
 bool outnumber_cores_somewhere(const std::vector<RankFacts>& of_rank) {
-  std::set<std::uint64_t> seen;
-  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
-    const bool is_new_node = seen.insert(of_rank[rank].kernel).second;
-    if (is_new_node && outnumber_cores(of_rank, static_cast<int>(rank))) return true;
-  }
-  return false;
+  std::map<std::uint64_t, std::vector<CpuSpan>> machines;
+  for (const RankFacts& facts : of_rank) machines[facts.kernel].push_back(facts.cpus);
+  return std::ranges::any_of(
+      machines, [](const auto& machine) { return machine.first == 0 || are_crowded(machine.second); });
 }
 
 }  // namespace stretto

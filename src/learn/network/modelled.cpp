@@ -190,8 +190,8 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
     if (message <= eager.longest) keep_better(best.by_eager_messages);
   };
   consider({}, (shape.bytes + estimator.messages() - 1) / estimator.messages());
+  if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
-    if (listed.recipe.algorithm->stays_whole()) break;
     if (message < least_message(shape, listed.recipe)) continue;
     if (goes_by_links(listed.recipe) && message > message_by_links) break;
     const std::size_t segment = std::min(message * estimator.messages(), Pipelining::most_segment_bytes);

@@ -112,7 +112,7 @@ void Learner::expect_native(double times) {
   if (times < too_dear_to_try || is_native(0)) return;
   native_expected_ = times;
   if (!is<Duel>()) return;
-  phase_ = Watching{.must_look = false, .is_first = true};
+  phase_ = Watching{};
   incumbent_ = 0;
   challengers_.push_back(find_native());
   begin_watch();
@@ -240,7 +240,7 @@ void Learner::end_duel(bool challenger_won) {
 
 /// Looks at calls in a row first. The duel begins anew when they show that the network is as before.
 void Learner::postpone_duel() {
-  const Duel duel = std::get<Duel>(std::exchange(phase_, Watching{.must_look = true, .is_first = false}));
+  const Duel duel = std::get<Duel>(std::exchange(phase_, Watching{.must_look = true}));
   next_watch_ = calls_ + Watch::window;
   if (duel.is_rematch) return;
   challengers_.insert(challengers_.begin(), duel.challenger);
@@ -515,16 +515,12 @@ std::uint64_t Learner::calls_between_watches() const {
 
 /// Looks at `recent`: the calls of the slowest rank.
 void Learner::watch(const Recent& recent) {
-  bool is_first = false;
-  if (auto* watching = std::get_if<Watching>(&phase_)) {
-    is_first = watching->is_first;
-    *watching = {};
-  }
+  if (auto* watching = std::get_if<Watching>(&phase_)) watching->must_look = false;
   next_watch_ = calls_ + calls_between_watches();
   switch (watch_.look(recent)) {
     case Watch::Finding::as_usual:
       if (is<SecondLook>()) return look_at_loser(recent);
-      if (is_first) return begin_comparing(recent.usual);
+      if (native_expected_ && incumbent_ == 0 && !is_measured()) return begin_comparing(recent.usual);
       if (probation_) look_at_winner(recent);
       return;
     case Watch::Finding::suspicious:

@@ -168,7 +168,6 @@ class Learner {
   /// Calls in a row by the incumbent are looked at from time to time.
   struct Watching {
     bool must_look;  // before another duel
-    bool is_first;   // the next look tells what a call takes
   };
 
   /// The last duels, until calls in a row have confirmed their winner.
