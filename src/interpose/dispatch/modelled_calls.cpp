@@ -57,9 +57,7 @@ std::optional<MeasuredNetwork> known_network() {
 std::string text_of(const Communicator& state, const Machine& machine) {
   const double until = seconds_now() + longest_wait;
   const Topology& topology = state.topology();
-  const Limit& link = machine.node;
-  const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
-  std::string text = std::to_string(std::lround(saved / nano)) + '\n';
+  std::string text = std::to_string(std::lround(saved_seconds(machine) / nano)) + '\n';
   for (const Collective collective : modelled_without_library) {
     for (std::size_t bytes = shortest_modelled; bytes <= longest_modelled; bytes *= factor_of_lengths) {
       if (seconds_now() > until) return text;

@@ -47,10 +47,8 @@ Expected expected_of(Communicator& state, const CallTraits& least, const Spec& s
     const Question question = question_of(least, state.topology(), Form::blocking);
     const std::vector<Finding> fastest = find_fastest(question, network->machine);
     // Whole numbers: programs set locales, which write fractions in different ways.
-    const Limit& link = network->machine.node;
-    const double saved = link.bandwidth > 0 ? link.burst / link.bandwidth : 0;
     text = std::to_string(std::lround(least_seconds(question.call, network->machine) / micro)) + ' ' +
-           std::to_string(std::lround(saved / micro)) + '\n';
+           std::to_string(std::lround(saved_seconds(network->machine) / micro)) + '\n';
     for (const Finding& finding : fastest) text += text_of(finding) + '\n';
   }
   if (!send_from_rank_0(text, comm)) return {};

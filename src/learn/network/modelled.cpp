@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "algorithms/short_list.hpp"
+#include "learn/network/probe_sizes.hpp"
 #include "model/estimate.hpp"
 #include "model/predictor.hpp"
 #include "text/size.hpp"
@@ -336,6 +337,13 @@ double least_seconds(const CallShape& shape, const Machine& machine) {
       return 0;
   }
   return std::max(crossing * static_cast<double>(shape.bytes) - machine.node.burst, 0.0) / rate;
+}
+
+/// Where several ranks of a node send at once, a probe does not see that the link has saved up bytes.
+double saved_seconds(const Machine& machine) {
+  const Limit& link = machine.node;
+  if (!(link.bandwidth > 0)) return 0;
+  return (link.burst > 0 ? link.burst : probe_sizes::saved) / link.bandwidth;
 }
 
 }  // namespace stretto

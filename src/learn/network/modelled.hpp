@@ -58,4 +58,8 @@ std::vector<Finding> find_fastest_without_library(const CallShape& shape, const 
 /// links need for the bytes that must cross them. 0: not known (one node, other collectives).
 double least_seconds(const CallShape& shape, const Machine& machine);
 
+/// Returns the seconds by which a call may be faster because links were idle before it. 0: processors are
+/// slower than links.
+double saved_seconds(const Machine& machine);
+
 }  // namespace stretto

@@ -177,10 +177,6 @@ double crowd_of(const SharedCores& shared, const Topology& topology) {
   return std::max(nodes / topology.nodes * topology.ranks() / shared.cores, 1.0);
 }
 
-/// The bytes that a link may save up. They are not measured; in clouds and on emulated links they are some
-/// hundred kilobytes.
-constexpr double bucket = 256 * kibibyte;
-
 /// Whether a single message passes much faster than the messages of a long stream, at `bandwidth` bytes per
 /// second. If so, the link saves up bytes.
 bool saves_up(const Measured& measured, double bandwidth) {
@@ -233,7 +229,7 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
       shorter.bandwidth *= sharing;
     }
     if (!is_fast && saves_up(between, shorter.bandwidth / sharing)) {
-      machine.node.burst = bucket;
+      machine.node.burst = saved;
       shorter.bandwidth = some / std::max(between.single(some) - between.single(tiny), least_latency);
       longer = shorter;
     }

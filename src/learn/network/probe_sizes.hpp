@@ -14,4 +14,8 @@ inline constexpr std::size_t few = 4 * kibibyte;
 inline constexpr std::size_t some = 32 * kibibyte;
 inline constexpr std::size_t many = 256 * kibibyte;
 
+/// The bytes that an idle link may save up. They are not measured; in clouds and on emulated links they are
+/// some hundred kilobytes.
+inline constexpr double saved = 256 * kibibyte;
+
 }  // namespace stretto::probe_sizes
