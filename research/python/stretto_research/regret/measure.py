@@ -11,6 +11,7 @@ MPI default, and all calls are non-blocking.
 
 from __future__ import annotations
 
+import math
 import statistics
 import tempfile
 import time
@@ -38,10 +39,11 @@ LEAST_REPETITIONS = 5
 """The repetitions after which the measuring program ends a measurement that takes too long."""
 # Longer warm-ups end after the least number of calls.
 _WARMUP_SECONDS = 10.0
-# Shorter warm-ups go on for this long. Idle links first pass a burst at full speed, and the guard has to see
-# that calls take longer from then on.
+# Shorter warm-ups go on for this long, in rows of calls like the samples. Idle links first pass a burst at full
+# speed, and the guard has to see that calls take longer from then on.
 _SETTLE_SECONDS = 1.0
-_MOST_SETTLING = 2000
+# The measuring program makes so many calls in a row that they take this long.
+_ROW_SECONDS = 0.02
 _FINALISTS = 3
 _TRIALS = 3
 # If a call takes longer than this, each spec gets one trial only.
@@ -172,11 +174,11 @@ class _Measurement:
         return seconds
 
     def _settle(self, size: int, first: Sequence[float]) -> None:
-        """Make more calls of Stretto's default, until the network and the guard have settled."""
+        """Make more calls of Stretto's default, in rows, until the network and the guard have settled."""
         lacking = _SETTLE_SECONDS - sum(first)
         if lacking > 0:
-            calls = min(int(lacking / statistics.median(first)), _MOST_SETTLING)
-            self._ask(size, [STRETTO], max(1, calls), cold=True)
+            rows = math.ceil(lacking / max(statistics.median(first), _ROW_SECONDS))
+            self._ask(size, [STRETTO], rows)
 
     def _finalists(self, size: int, tried: Sequence[str]) -> list[str]:
         """The best of the specs, by a few samples."""
