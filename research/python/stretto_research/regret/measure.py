@@ -39,7 +39,7 @@ LEAST_REPETITIONS = 5
 """The repetitions after which the measuring program ends a measurement that takes too long."""
 # Longer warm-ups end after the least number of calls.
 _WARMUP_SECONDS = 10.0
-# Shorter warm-ups go on for this long, in rows of calls like the samples. Idle links first pass a burst at full
+# After the warm-up, calls go on for this long, in rows like the samples. Idle links first pass a burst at full
 # speed, and the guard has to see that calls take longer from then on.
 _SETTLE_SECONDS = 1.0
 # The measuring program makes so many calls in a row that they take this long.
@@ -175,10 +175,8 @@ class _Measurement:
 
     def _settle(self, size: int, first: Sequence[float]) -> None:
         """Make more calls of Stretto's default, in rows, until the network and the guard have settled."""
-        lacking = _SETTLE_SECONDS - sum(first)
-        if lacking > 0:
-            rows = math.ceil(lacking / max(statistics.median(first), _ROW_SECONDS))
-            self._ask(size, [STRETTO], rows)
+        rows = math.ceil(_SETTLE_SECONDS / max(statistics.median(first), _ROW_SECONDS))
+        self._ask(size, [STRETTO], rows)
 
     def _finalists(self, size: int, tried: Sequence[str]) -> list[str]:
         """The best of the specs, by a few samples."""
