@@ -166,23 +166,28 @@ std::vector<Claim> all_claims(const Question& question) {
   return claims;
 }
 
-std::vector<Spec> challengers_of(std::span<const Claim> claims) {
-  constexpr double most_expected = 3;  // times as long as the choice
+std::vector<Candidate> challengers_of(std::span<const Claim> claims, bool has_library) {
+  constexpr double most_expected = 3;
   constexpr std::size_t most = 4;
   const auto standing =
       std::ranges::find_if(claims, [](const Claim& claim) { return claim.spec.has_value(); });
-  std::vector<Spec> challengers;
+  std::vector<Candidate> challengers;
   if (standing == claims.end() || standing->source < Source::learnt) return challengers;
   const auto consider = [&](const Claim& claim) {
-    if (!claim.spec || claim.spec->is_native() || challengers.size() == most) return;
-    const bool is_slow = standing->seconds > 0 && claim.seconds > most_expected * standing->seconds;
-    const bool is_known =
-        *claim.spec == *standing->spec || std::ranges::find(challengers, *claim.spec) != challengers.end();
-    if (!is_slow && !is_known) challengers.push_back(*claim.spec);
+    if (!claim.spec || claim.spec->is_pass_through() || challengers.size() == most) return;
+    const double expected = standing->seconds > 0 ? claim.seconds / standing->seconds : 0;
+    const bool is_known = *claim.spec == *standing->spec ||
+                          std::ranges::find(challengers, *claim.spec, &Candidate::spec) != challengers.end();
+    if (expected <= most_expected && !is_known)
+      challengers.push_back({.spec = *claim.spec, .expected = expected > 0 ? expected : 1});
   };
-  // The rule was made from measurements. It is right in most cases in which the model is wrong.
-  const auto others = std::span(standing, claims.end()).subspan(1);
-  if (!others.empty() && others.back().source == Source::rule) consider(others.back());
+  // The rule was made from measurements. It is right in most cases in which the model is wrong. With an MPI
+  // library, its own call challenges the model's spec in place of the rule's.
+  auto others = std::span(standing, claims.end()).subspan(1);
+  if (!others.empty() && others.back().source == Source::rule) {
+    if (!has_library || standing->source == Source::learnt) consider(others.back());
+    others = others.first(others.size() - 1);
+  }
   for (const Claim& claim : others) consider(claim);
   return challengers;
 }
@@ -191,7 +196,7 @@ bool is_compared(const Claim& claim, std::span<const Claim> claims, const Questi
   if (!claim.spec || claim.spec->is_native() || !why_unused(Source::model, question).empty()) return false;
   if (!question.has_library)
     return question.learning.online == Online::guard && claim.source > Source::learnt &&
-           !challengers_of(claims).empty();
+           !challengers_of(claims, false).empty();
   // A duel of an earlier job is believed if it says how long a call takes.
   const bool is_known = claim.source == Source::learnt && claim.seconds > 0;
   return claim.source > Source::forced && !is_known;

@@ -118,10 +118,17 @@ Claim decide(const Question& question);
 /// of its specs), the rule.
 std::vector<Claim> all_claims(const Question& question);
 
-/// Returns the specs with which a job without MPI compares that of the first claim that has one: that of the
-/// rule, and those of the next claims, unless one is expected to take much longer. None if the user names the
-/// choice.
-std::vector<Spec> challengers_of(std::span<const Claim> claims);
+/// A spec that may be faster than the choice.
+struct Candidate {
+  Spec spec;
+  /// The time that the model expects, as a multiple of the choice's.
+  double expected = 1;
+};
+
+/// Returns the specs with which a job compares that of the first claim that has one, apart from the MPI
+/// default: that of the rule, and those of the next claims, unless one is expected to take much longer. None
+/// if the user names the choice.
+std::vector<Candidate> challengers_of(std::span<const Claim> claims, bool has_library);
 
 /// Whether a job in which `claim` decides compares its spec in its first calls, and keeps the fastest one:
 /// with the MPI default, or with other specs if there is no MPI library. `claims` are all claims on the call.

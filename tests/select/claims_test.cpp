@@ -136,13 +136,20 @@ TEST(Claims, TheNextOnesAreChallengers) {
                     .must_avoid_library = true,
                     .modelled = modelled};
   const Spec rule = *all_claims(question).back().spec;
-  EXPECT_EQ(challengers_of(all_claims(question)), (std::vector<Spec>{rule, modelled[1].spec}));
+  const auto challengers = [&](bool has_library) {
+    std::vector<Spec> specs;
+    for (const Candidate& one : challengers_of(all_claims(question), has_library)) specs.push_back(one.spec);
+    return specs;
+  };
+  EXPECT_EQ(challengers(false), (std::vector<Spec>{rule, modelled[1].spec}));
+  EXPECT_EQ(challengers(true), (std::vector<Spec>{modelled[1].spec}));
+  EXPECT_DOUBLE_EQ(challengers_of(all_claims(question), true).front().expected, 1.5);
   const Finding learnt = finding("circulant", 1);
   question.learnt = &learnt;
-  EXPECT_EQ(challengers_of(all_claims(question)),
-            (std::vector<Spec>{rule, modelled[0].spec, modelled[1].spec}));
+  EXPECT_EQ(challengers(false), (std::vector<Spec>{rule, modelled[0].spec, modelled[1].spec}));
   question.wanted = &learnt.spec;
-  EXPECT_TRUE(challengers_of(all_claims(question)).empty());
+  EXPECT_TRUE(challengers(false).empty());
+  EXPECT_TRUE(challengers(true).empty());
 }
 
 /// A finding is for a kind of calls, and must serve the longest one.

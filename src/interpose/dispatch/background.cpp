@@ -115,7 +115,8 @@ std::shared_ptr<BackgroundRace> make_race(const Communicator& state, const CallT
   std::erase_if(claims, [&](const Claim& claim) {
     return !claim.spec || !why_unsupported(*claim.spec, longest, state.topology()).empty();
   });
-  std::vector<Spec> challengers = challengers_of(claims);
+  std::vector<Spec> challengers;
+  for (const Candidate& one : challengers_of(claims, false)) challengers.push_back(one.spec);
   if (challengers.empty()) return nullptr;
   return BackgroundRace::without_library(*claims.front().spec, std::move(challengers),
                                          {.is_decided = claims.front().source == Source::learnt,

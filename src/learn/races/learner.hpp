@@ -15,16 +15,10 @@
 #include "learn/races/policies.hpp"
 #include "learn/races/trial.hpp"
 #include "learn/races/watch.hpp"
+#include "select/claims.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
-
-/// A spec that may be faster than the standing choice.
-struct Candidate {
-  Spec spec;
-  /// The time that the model expects, as a multiple of the standing choice's.
-  double expected = 1;
-};
 
 /// Learns from calls of one kind, on one communicator. Its decisions depend only on the sequence of calls
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.

@@ -24,25 +24,13 @@ Learner::Standing standing_of(const Claim& claim) {
   }
 }
 
-/// Whether the spec of `claim` may challenge a standing choice from this source. The user's table is only
-/// compared with `native`, and the model has already considered what the rule says.
-bool may_challenge(const Claim& claim, Source standing) {
-  if (!claim.spec || claim.spec->is_pass_through()) return false;
-  return (standing == Source::learnt && claim.source == Source::rule) ||
-         (standing == Source::model && claim.source == Source::model);
-}
-
 }  // namespace
 
 Learner make_learner(std::span<const Claim> claims) {
   const auto standing =
       std::ranges::find_if(claims, [](const Claim& claim) { return claim.spec.has_value(); });
-  std::vector<Candidate> others{{}};  // `native`
-  for (const Claim& claim : claims) {
-    if (!may_challenge(claim, standing->source) || *claim.spec == *standing->spec) continue;
-    const double expected = standing->seconds > 0 ? claim.seconds / standing->seconds : 0;
-    others.push_back({.spec = *claim.spec, .expected = expected > 0 ? expected : 1});
-  }
+  std::vector<Candidate> others = challengers_of(claims, true);
+  others.insert(others.begin(), Candidate{});  // `native`
   const Learner::Standing known = standing_of(*standing);
   Learner learner(*standing->spec, known, others);
   if (known == Learner::Standing::decided) learner.expect(standing->seconds, standing->bytes);
