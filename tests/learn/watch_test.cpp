@@ -30,6 +30,17 @@ TEST(Watch, AChangeMustShowTwice) {
   }
 }
 
+/// Links that were idle before pass some bytes at once.
+TEST(Watch, SavedBytesAreNoChange) {
+  Watch watch;
+  watch.expect_saved(0.006);
+  watch.look(recent_of(watch, 0.01));
+  for (int look = 0; look < 4; ++look) EXPECT_EQ(watch.look(recent_of(watch, 0.004)), as_usual);
+  EXPECT_FALSE(watch.is_surprised_by(0.004, 1024));
+  EXPECT_TRUE(watch.is_surprised_by(0.02, 1024));
+  EXPECT_EQ(watch.look(recent_of(watch, 0.02)), changed);
+}
+
 TEST(Watch, ADisturbanceIsForgotten) {
   Watch watch;
   watch.look(recent_of(watch, 0.01));

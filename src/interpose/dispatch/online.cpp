@@ -94,6 +94,10 @@ KindLearner make_learner(const NewKind& kind) {
   KindLearner made{.learner = make_learner(claims)};
   made.learner.know_rank(kind.state.rank());
   if (standing.source == Source::learnt || standing.source == Source::model) made.known = standing.spec;
+  if (standing.source == Source::learnt && kind.state.fabric() != nullptr) {
+    if (const auto& network = kind.state.fabric()->measured())
+      made.learner.expect_saved(saved_seconds(network->machine));
+  }
   if (standing.source == Source::model) {
     made.learner.promise(expected.least_seconds, standing.bytes);
     made.learner.expect_saved(expected.saved_seconds);

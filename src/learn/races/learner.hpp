@@ -78,8 +78,11 @@ class Learner {
   void expect_native(double times);
 
   /// A call may take this much less time than one in a row, because of the bytes that idle links have saved
-  /// up. If this is not called, there is no limit to that.
-  void expect_saved(double seconds) { saved_seconds_ = seconds; }
+  /// up. If this is not called, duels set no limit to that.
+  void expect_saved(double seconds) {
+    saved_seconds_ = seconds;
+    watch_.expect_saved(seconds);
+  }
 
   /// Sets the number of this rank, for take_late().
   void know_rank(int rank) { rank_ = rank; }

@@ -25,9 +25,10 @@ void Watch::expect(double seconds, std::size_t bytes) {
 }
 
 void Watch::forget() {
-  const std::uint64_t last = last_;
+  const Watch before = *this;
   *this = {};
-  last_ = last;
+  last_ = before.last_;
+  saved_ = before.saved_;
 }
 
 void Watch::count(double seconds, std::size_t bytes, std::uint64_t number) {
@@ -54,7 +55,7 @@ Watch::Finding Watch::look(const Recent& agreed) {
     reference_ = agreed.usual;
     return Finding::as_usual;
   }
-  if (agreed.fast < other_regime * reference_ && reference_ < other_regime * agreed.slow) {
+  if (agreed.fast < other_regime * reference_ && reference_ < other_regime * (agreed.slow + saved_)) {
     strikes_ = 0;
     return Finding::as_usual;
   }
@@ -63,7 +64,8 @@ Watch::Finding Watch::look(const Recent& agreed) {
 
 bool Watch::is_surprised_by(double seconds, std::size_t bytes) {
   if (was_surprised_ || !(reference_ > 0) || bytes != bytes_ || !(seconds > 0)) return false;
-  was_surprised_ = are_of_two_networks(std::min(seconds, reference_), std::max(seconds, reference_));
+  was_surprised_ =
+      are_of_two_networks(reference_, seconds) || are_of_two_networks(seconds + saved_, reference_);
   if (was_surprised_) strikes_ = 1;
   return was_surprised_;
 }

@@ -28,6 +28,8 @@ class Watch {
 
   /// Sets the time that a call of this length took when the spec was chosen.
   void expect(double seconds, std::size_t bytes);
+  /// Sets the seconds by which calls may be faster because links were idle before them.
+  void expect_saved(double seconds) { saved_ = seconds; }
   /// Forgets all times.
   void forget();
   /// Counts a call by the incumbent, the rank's `number`-th one. Only calls of one size are compared.
@@ -45,6 +47,7 @@ class Watch {
 
  private:
   double reference_ = 0;
+  double saved_ = 0;
   int strikes_ = 0;
   bool was_surprised_ = false;
   std::array<double, window> times_{};
