@@ -79,6 +79,14 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
   return 0;
 }
 
+/// Takes `auto` or a time.
+void take_watchdog(std::string_view name, std::string_view value, Settings& settings) {
+  constexpr double of_first_steps = 30;
+  settings.watchdog_adapts = value == "auto";
+  settings.watchdog_seconds =
+      settings.watchdog_adapts ? of_first_steps : parse_duration(name, value, settings);
+}
+
 /// Takes 0, 1 (as much as usual) or the bytes of each rank.
 void take_shared_memory(std::string_view name, std::string_view value, Settings& settings) {
   if (value.empty() || value == "1") return;
@@ -177,7 +185,7 @@ constexpr auto variables = std::to_array<Variable>({
     {"STRETTO_TABLE", take<&Settings::table_file, parse_text>},
     {topology_variable, take_topology},
     {"STRETTO_TRACE", take<&Settings::trace_folder, parse_text>},
-    {"STRETTO_WATCHDOG", take<&Settings::watchdog_seconds, parse_duration>},
+    {"STRETTO_WATCHDOG", take_watchdog},
 });
 
 std::vector<std::string> known_variables() {

@@ -51,6 +51,8 @@ struct Settings {
   bool check = false;
   /// A collective that has not ended after this time is reported; 0: never.
   double watchdog_seconds = 0;
+  /// Once the program's steps are known, their usual time takes the place of that (UsualSteps).
+  bool watchdog_adapts = false;
   /// A rank waits this long in MPI_Init for the others to show that they run with Stretto; 0: without limit.
   /// Each rank uses its own environment, because rank 0's settings are sent later.
   double start_limit_seconds = 30;

@@ -144,6 +144,15 @@ def test_jobs_begin_fail_and_begin_again(
         check_right(ended)
 
 
+def test_a_rank_that_is_stuck_is_named(quiet: dict[str, str], tmp_path: Path) -> None:
+    settings = {**quiet, "STRETTO_WATCHDOG": "auto"}
+    *others, last = run_ranks(3, "stuck", settings, tmp_path)
+    check_right(last)
+    for ended in others:
+        check_right(ended)
+        assert "(rank 2 has not called it; its last call here began " in ended.stdout
+
+
 @pytest.mark.parametrize(("case", "status"), [("killed", -signal.SIGKILL), ("exception", 1)])
 def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, status: int) -> None:
     *others, last = run_ranks(3, case, quiet, tmp_path)

@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -193,6 +194,17 @@ def overdue(ranks: Ranks) -> None:
     check_total(ranks.size)
 
 
+def stuck(ranks: Ranks) -> None:
+    """A rank comes very late, after steps that are all alike."""
+    begin(ranks)
+    for _ in range(20):
+        time.sleep(0.05)
+        check_total(ranks.size)
+    if ranks.is_last:
+        time.sleep(5)
+    check_total(ranks.size)
+
+
 def check_until_failure(size: int) -> None:
     """The news of a failure may still be on its way."""
     while True:
@@ -334,6 +346,7 @@ CASES: dict[str, Callable[[Ranks], None]] = {
     "first groups": first_groups,
     "late": late,
     "overdue": overdue,
+    "stuck": stuck,
     "killed": killed,
     "ending": ending,
     "exception": exception,

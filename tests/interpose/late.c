@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 1 makes its second allreduce of MPI_COMM_WORLD, and of a copy of it, when a file is there; until then
-// it computes.
+// Rank 1 makes its last allreduce of MPI_COMM_WORLD when a file is there; until then it computes. Before that,
+// all ranks make one, and others on a copy of MPI_COMM_WORLD, and then one in each of STEPS steps of 50 ms.
 //
-//   late FILE
+//   late FILE STEPS
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int main(int argc, char** argv) {
@@ -17,6 +18,10 @@ int main(int argc, char** argv) {
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, copy);
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, copy);
+  for (int step = atoi(argv[2]); step > 0; --step) {
+    usleep(50000);
+    MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
   while (rank == 1 && access(argv[1], F_OK) != 0) usleep(10000);
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) puts("right");

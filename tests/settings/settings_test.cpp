@@ -56,6 +56,9 @@ TEST(Settings, ATimeWithoutAUnitIsInSeconds) {
   EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=30\n").watchdog_seconds, 30);
   EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=0.5min\n").watchdog_seconds, 30);
   EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=500ms\n").watchdog_seconds, 0.5);
+  EXPECT_FALSE(parse_settings("STRETTO_WATCHDOG=30\n").watchdog_adapts);
+  EXPECT_TRUE(parse_settings("STRETTO_WATCHDOG=auto\n").watchdog_adapts);
+  EXPECT_GT(parse_settings("STRETTO_WATCHDOG=auto\n").watchdog_seconds, 0);
   const Settings wrong = parse_settings("STRETTO_WATCHDOG=30x\n");
   EXPECT_EQ(wrong.watchdog_seconds, 0);
   ASSERT_EQ(wrong.complaints.size(), 1U);

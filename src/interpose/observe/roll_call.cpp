@@ -3,17 +3,19 @@
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <utility>
 
 #include "interpose/session/session.hpp"
+#include "mpi/own_network.hpp"
 
 namespace stretto {
 namespace {
@@ -28,7 +30,7 @@ struct Datagram {
   std::uint64_t group;
   std::uint64_t ordinal;
   std::uint64_t number;
-  std::uint64_t calls;
+  RollCall::Standing standing;
 };
 
 std::string list_ranks(const std::set<int>& ranks) {
@@ -45,7 +47,10 @@ std::string list_ranks(const std::set<int>& ranks) {
 }  // namespace
 
 void RollCall::open() {
-  Address own{};
+  Place own{};
+  // Without MPI, ranks know by which address others reach them.
+  if (const auto network = own_network()) own.address = network->listens_at();
+  own.address.port = 0;
   gethostname(static_cast<char*>(own.host), sizeof own.host - 1);
   std::random_device random;
   own.job = (std::uint64_t{random()} << 32) | random();
@@ -53,20 +58,20 @@ void RollCall::open() {
     waits_ = KeptFile(ends[0]);
     awakes_ = KeptFile(ends[1]);
   }
-  socket_ = KeptFile(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const Address any{.family = own.address.family == 6 ? std::uint16_t{6} : std::uint16_t{4}};
+  socket_ =
+      KeptFile(socket(any.family == 6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int file = socket_.number();
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t length = sizeof address;
-  if (file >= 0 && bind(file, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-      getsockname(file, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
-    own.port = address.sin_port;
+  SystemAddress bound(any);
+  if (file >= 0 && bind(file, bound.get(), bound.length) == 0 &&
+      getsockname(file, bound.get(), &bound.length) == 0) {
+    own.address.port = bound.address().port;
   }
   int ranks = 1;
   mpi.Comm_size(mpi.comm_world, &ranks);
-  addresses_.resize(static_cast<std::size_t>(ranks));
-  mpi.Allgather(&own, sizeof own, mpi.char_, addresses_.data(), sizeof own, mpi.char_, mpi.comm_world);
-  job_ = addresses_[0].job;
+  places_.resize(static_cast<std::size_t>(ranks));
+  mpi.Allgather(&own, sizeof own, mpi.char_, places_.data(), sizeof own, mpi.char_, mpi.comm_world);
+  job_ = places_[0].job;
 }
 
 void RollCall::close() {
@@ -78,7 +83,7 @@ void RollCall::ask(const CallId& call, const std::vector<int>& ranks) {
   const auto [place, is_new] = inquiries_.try_emplace(call);
   if (is_new) place->second.unanswered.insert(ranks.begin(), ranks.end());
   place->second.unanswered.erase(session.world_rank);
-  for (const int rank : place->second.unanswered) send(rank, question_kind, call, 0);
+  for (const int rank : place->second.unanswered) send(rank, question_kind, call, {});
 }
 
 void RollCall::wake() const {
@@ -98,7 +103,14 @@ std::string RollCall::conclude(const CallId& call) {
   inquiries_.erase(found);
   std::string text;
   if (!inquiry.missing.empty()) {
-    text = list_ranks(inquiry.missing) + (inquiry.missing.size() == 1 ? " has" : " have") + " not called it";
+    const bool is_one = inquiry.missing.size() == 1;
+    text = list_ranks(inquiry.missing) + (is_one ? " has" : " have") + " not called it";
+    if (inquiry.idle) {
+      std::array<char, 32> seconds{};
+      std::snprintf(seconds.data(), seconds.size(), "%.1f", *inquiry.idle);
+      text += std::string("; ") + (is_one ? "its last call here" : "their last calls here") + " began " +
+              seconds.data() + " s ago" + (is_one ? "" : " or earlier");
+    }
   }
   if (!inquiry.unanswered.empty()) {
     text += (text.empty() ? "" : ", ") + list_ranks(inquiry.unanswered) +
@@ -118,54 +130,61 @@ std::optional<RollCall::Question> RollCall::receive() {
     const ssize_t length = recv(socket_.number(), &datagram, sizeof datagram, 0);
     if (length < 0) return std::nullopt;
     const bool is_ours = length == sizeof datagram && datagram.job == job_ && datagram.rank >= 0 &&
-                         static_cast<std::size_t>(datagram.rank) < addresses_.size();
+                         static_cast<std::size_t>(datagram.rank) < places_.size();
     if (!is_ours) continue;
     const CallId call{{datagram.group, datagram.ordinal}, datagram.number};
     if (datagram.kind == question_kind) return Question{call, datagram.rank};
     const auto found = inquiries_.find(call);
     if (found == inquiries_.end() || found->second.unanswered.erase(datagram.rank) == 0) continue;
-    if (datagram.calls <= call.number) found->second.missing.insert(datagram.rank);
+    const Standing& standing = datagram.standing;
+    if (standing.calls > call.number) continue;
+    Inquiry& inquiry = found->second;
+    inquiry.missing.insert(datagram.rank);
+    if (standing.calls > 0) inquiry.idle = std::min(inquiry.idle.value_or(standing.idle), standing.idle);
   }
 }
 
-void RollCall::answer(const Question& question, std::uint64_t calls) const {
-  send(question.rank, answer_kind, question.call, calls);
+void RollCall::answer(const Question& question, const Standing& standing) const {
+  send(question.rank, answer_kind, question.call, standing);
 }
 
-void RollCall::send(int rank, std::uint32_t kind, const CallId& call, std::uint64_t calls) const {
-  const Address& to = addresses_[static_cast<std::size_t>(rank)];
-  const std::uint32_t host = address_of(rank);
-  if (to.port == 0 || host == 0) return;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = to.port;
-  address.sin_addr.s_addr = host;
+void RollCall::send(int rank, std::uint32_t kind, const CallId& call, const Standing& standing) const {
+  const std::optional<Address> to = address_of(rank);
+  if (!to) return;
+  SystemAddress address(*to);
   const Datagram datagram{
-      job_, kind, session.world_rank, call.communicator.group, call.communicator.ordinal, call.number, calls};
+      job_,        kind,    session.world_rank, call.communicator.group, call.communicator.ordinal,
+      call.number, standing};
   // A datagram that is lost is sent again.
-  sendto(socket_.number(), &datagram, sizeof datagram, MSG_NOSIGNAL,
-         reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  sendto(socket_.number(), &datagram, sizeof datagram, MSG_NOSIGNAL, address.get(), address.length);
 }
 
-std::uint32_t RollCall::address_of(int rank) const {
-  const auto name_of = [&](int of) {
-    return std::string(static_cast<const char*>(addresses_[static_cast<std::size_t>(of)].host));
-  };
-  const std::string host = name_of(rank);
-  if (host == name_of(session.world_rank)) return htonl(INADDR_LOOPBACK);
-  const auto [place, is_new] = resolved_.try_emplace(host, 0);
-  if (!is_new) return place->second;
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) == 0 && found != nullptr) {
-    sockaddr_in address{};
-    std::memcpy(&address, found->ai_addr, sizeof address);
-    place->second = address.sin_addr.s_addr;
+/// Returns nothing if the rank has no socket, or if nobody knows its host's address.
+std::optional<Address> RollCall::address_of(int rank) const {
+  const Place& place = places_[static_cast<std::size_t>(rank)];
+  if (place.address.port == 0) return std::nullopt;
+  if (place.address.family != 0) return place.address;
+  const std::string host = static_cast<const char*>(place.host);
+  const auto [known, is_new] = resolved_.try_emplace(host);
+  if (is_new) {
+    // A node need not be able to resolve its own name.
+    const bool is_here =
+        host == static_cast<const char*>(places_[static_cast<std::size_t>(session.world_rank)].host);
+    addrinfo hints{};
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(is_here ? "127.0.0.1" : host.c_str(), nullptr, &hints, &found) == 0 && found != nullptr) {
+      SystemAddress address;
+      std::memcpy(address.get(), found->ai_addr, found->ai_addrlen);
+      known->second = address.address();
+    }
+    if (found != nullptr) freeaddrinfo(found);
   }
-  if (found != nullptr) freeaddrinfo(found);
-  return place->second;
+  if (!known->second) return std::nullopt;
+  Address address = *known->second;
+  address.port = place.address.port;
+  return address;
 }
 
 }  // namespace stretto

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "interpose/communicators/communicator_id.hpp"
+#include "sockets/address.hpp"
 #include "transport/kept_file.hpp"
 
 namespace stretto {
@@ -39,13 +40,19 @@ class RollCall {
   /// answered yet.
   void ask(const CallId& call, const std::vector<int>& ranks);
 
+  /// How far a rank is on a communicator.
+  struct Standing {
+    std::uint64_t calls = 0;  // that it has started
+    double idle = 0;          // seconds since the start of the last one
+  };
+
   /// Waits for `seconds`, until something arrives, or until wake(). Then answers the questions that have
-  /// arrived. calls_of() returns the number of calls of a communicator that this rank has started.
-  template <typename CallsOf>
-  void serve(double seconds, const CallsOf& calls_of) {
+  /// arrived. standing_in() returns the Standing of this rank on a communicator.
+  template <typename StandingIn>
+  void serve(double seconds, const StandingIn& standing_in) {
     wait(seconds);
     while (std::optional<Question> question = receive()) {
-      answer(*question, calls_of(question->call.communicator));
+      answer(*question, standing_in(question->call.communicator));
     }
   }
   /// Callable from any thread.
@@ -60,30 +67,32 @@ class RollCall {
     CallId call;
     int rank = 0;
   };
-  struct Address {
-    char host[254];
-    std::uint16_t port;  // 0: none
+  struct Place {
+    char host[256];
     std::uint64_t job;
+    Address address;  // port 0: it has no socket; family 0: that of the host
   };
   struct Inquiry {
     std::set<int> unanswered;
     std::set<int> missing;
+    /// The least seconds since a missing rank has started its last call; nothing if none has started any.
+    std::optional<double> idle;
   };
 
   void wait(double seconds) const;
   /// Returns the next question. Handles answers on the way.
   std::optional<Question> receive();
-  void answer(const Question& question, std::uint64_t calls) const;
-  void send(int rank, std::uint32_t kind, const CallId& call, std::uint64_t calls) const;
-  [[nodiscard]] std::uint32_t address_of(int rank) const;
+  void answer(const Question& question, const Standing& standing) const;
+  void send(int rank, std::uint32_t kind, const CallId& call, const Standing& standing) const;
+  [[nodiscard]] std::optional<Address> address_of(int rank) const;
 
   KeptFile socket_;
   KeptFile waits_;  // both ends of a pipe
   KeptFile awakes_;
   /// A random number that identifies this job.
   std::uint64_t job_ = 0;
-  std::vector<Address> addresses_;
-  mutable std::map<std::string, std::uint32_t> resolved_;
+  std::vector<Place> places_;
+  mutable std::map<std::string, std::optional<Address>> resolved_;
   std::map<CallId, Inquiry> inquiries_;
 };
 

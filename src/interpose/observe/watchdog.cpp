@@ -14,6 +14,7 @@
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/observe/roll_call.hpp"
 #include "interpose/session/session.hpp"
+#include "learn/steps/usual_steps.hpp"
 #include "threads/clock.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/immortal.hpp"
@@ -24,6 +25,7 @@ namespace {
 struct Entry {
   CallId id;
   double since = 0;
+  double limit = 0;     // seconds until it is overdue
   double asked_at = 0;  // 0: no rank was asked yet
   bool is_reported = false;
 };
@@ -33,8 +35,13 @@ constinit HelperThread thread;
 constinit Immortal<RollCall> roll_call;
 bool stopping = false;
 constinit Immortal<std::map<Watched*, Entry>> calls;
-/// The number of calls of each communicator that this rank has started.
-constinit Immortal<std::map<CommunicatorId, std::uint64_t>> begun;
+/// The calls of a communicator that this rank has started.
+struct Begun {
+  std::uint64_t calls = 0;
+  double last_at = 0;
+  UsualSteps steps;
+};
+constinit Immortal<std::map<CommunicatorId, Begun>> begun;
 
 /// All ranks of a communicator ask all others. On communicators larger than this, only a few ranks ask.
 constexpr std::size_t most_asking_ranks = 1024;
@@ -45,12 +52,12 @@ bool is_on() {
 }
 
 bool is_overdue(const Entry& entry) {
-  return !entry.is_reported && seconds_now() - entry.since >= session.settings.watchdog_seconds;
+  return !entry.is_reported && seconds_now() - entry.since >= entry.limit;
 }
 
 /// Returns the seconds that a rank may take to answer.
-double answer_timeout() {
-  return std::clamp(session.settings.watchdog_seconds / 2, 0.2, 2.0);
+double answer_timeout(const Entry& entry) {
+  return std::clamp(entry.limit / 4, 0.2, 2.0);
 }
 
 void ask() {
@@ -75,7 +82,7 @@ void report_overdue() {
     if (!is_overdue(entry)) continue;
     const bool is_asked = entry.asked_at > 0;
     if (is_asked && !roll_call().all_have_answered(entry.id) &&
-        seconds_now() - entry.asked_at < answer_timeout()) {
+        seconds_now() - entry.asked_at < answer_timeout(entry)) {
       continue;
     }
     // If another thread is just advancing the call, the next round reports it.
@@ -90,16 +97,17 @@ void report_overdue() {
   }
 }
 
-std::uint64_t calls_begun(const CommunicatorId& communicator) {
+RollCall::Standing standing_in(const CommunicatorId& communicator) {
   const std::lock_guard lock(mutex);
   const auto found = begun().find(communicator);
-  return found == begun().end() ? 0 : found->second;
+  if (found == begun().end()) return {};
+  return {.calls = found->second.calls, .idle = seconds_now() - found->second.last_at};
 }
 
 void run() {
   const double tick = std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2);
   for (;;) {
-    roll_call().serve(tick, calls_begun);
+    roll_call().serve(tick, standing_in);
     {
       const std::lock_guard lock(mutex);
       if (stopping) return;
@@ -116,10 +124,16 @@ void watch(Watched& call) {
   const std::lock_guard lock(mutex);
   const Communicator& state = call.communicator();
   const CallId id{state.id(), call.number()};
-  calls()[&call] = {.id = id, .since = seconds_now()};
+  const double now = seconds_now();
+  Entry& entry = calls()[&call] = {.id = id, .since = now, .limit = session.settings.watchdog_seconds};
   if (state.native_only()) return;
-  std::uint64_t& count = begun()[id.communicator];
-  count = std::max(count, id.number + 1);
+  Begun& there = begun()[id.communicator];
+  if (id.number >= there.calls) {
+    if (there.calls > 0) there.steps.add(now - there.last_at);
+    there.calls = id.number + 1;
+    there.last_at = now;
+  }
+  if (session.settings.watchdog_adapts) entry.limit = there.steps.limit().value_or(entry.limit);
 }
 
 void unwatch(Watched& call) {

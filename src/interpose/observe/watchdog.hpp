@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // STRETTO_WATCHDOG=30s: if a collective has not ended after that time, every rank that waits in it reports
-// it once and names the ranks that have not called it. Nothing else changes.
+// it once and names the ranks that have not called it. With STRETTO_WATCHDOG=auto, the program's own steps
+// say how long is too long. Nothing else changes.
 #pragma once
 
 #include <cstdint>

@@ -131,6 +131,7 @@ def test_installs() -> None:
         ("STRETTO_PROGRESS_THREAD", "2", Verdict.BAD),
         ("STRETTO_WATCHDOG", "5min", Verdict.GOOD),
         ("STRETTO_WATCHDOG", "30", Verdict.GOOD),
+        ("STRETTO_WATCHDOG", "auto", Verdict.GOOD),
         ("STRETTO_WATCHDOG", "30x", Verdict.BAD),
         ("STRETTO_ALREDUCE", "ring", Verdict.BAD),
         ("STRETTO_BCAST", "chain:segments=8", Verdict.GOOD),

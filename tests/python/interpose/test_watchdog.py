@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 RANKS = 3
 
 
-@pytest.mark.parametrize("spec", ["native", "ring"])
-def test_a_rank_that_computes(mpi: Runner, spec: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spec", "watchdog", "steps"), [("native", "1s", 0), ("ring", "1s", 0), ("ring", "auto", 20)]
+)
+def test_a_rank_that_computes(mpi: Runner, spec: str, watchdog: str, steps: int, tmp_path: Path) -> None:
     go = tmp_path / "go"
-    values = {"LD_PRELOAD": str(library()), "STRETTO_WATCHDOG": "1s", "STRETTO_ALLREDUCE": spec}
+    values = {"LD_PRELOAD": str(library()), "STRETTO_WATCHDOG": watchdog, "STRETTO_ALLREDUCE": spec}
     argv = [
         f"mpirun.{mpi.abi}",
         *mpi.variables(values),
@@ -29,19 +31,21 @@ def test_a_rank_that_computes(mpi: Runner, spec: str, tmp_path: Path) -> None:
         str(RANKS),
         str(mpi.compiled("late.c")),
         str(go),
+        str(steps),
     ]
     if mpi.abi == "openmpi":
         argv[1:1] = ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
     told: set[str] = set()
-    # The job ends even if the watchdog reports nothing.
-    end = threading.Timer(60, go.touch)
+    # The job ends even if the watchdog reports nothing. Before it knows the steps, it waits for 30 s.
+    end = threading.Timer(25, go.touch)
     end.start()
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             # On a busy machine, the watchdog may also report an earlier call, which all ranks have made.
-            if "(rank 1 has not called it)" in line:
-                assert "allreduce (call number 1 of a communicator of 3 ranks, 4000 bytes" in line
+            if "(rank 1 has not called it; its last call here began " in line:
+                call = f"allreduce (call number {steps + 1} of a communicator of 3 ranks, 4000 bytes"
+                assert call in line
                 told.add(line.split(" after ")[0])
             if len(told) == RANKS - 1:
                 go.touch()
