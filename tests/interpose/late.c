@@ -2,7 +2,7 @@
 // Rank 1 makes its last allreduce of MPI_COMM_WORLD when a file is there; until then it computes. Before that,
 // all ranks make one, and others on a copy of MPI_COMM_WORLD, and then one in each of STEPS steps of 50 ms.
 //
-//   late FILE STEPS
+//   late FILE [STEPS]
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, copy);
   MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, copy);
-  for (int step = atoi(argv[2]); step > 0; --step) {
+  for (int step = argc > 2 ? atoi(argv[2]) : 0; step > 0; --step) {
     usleep(50000);
     MPI_Allreduce(MPI_IN_PLACE, buffer, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }

@@ -42,7 +42,7 @@ CPP_ROOMS = (
         *("engine/data", "engine/messages", "engine/device", "engine/packing", "engine/staging"),
         "engine/execution",
         "select",
-        *("learn/network", "learn/fabrics", "learn/races"),
+        *("learn/network", "learn/fabrics", "learn/races", "learn/steps"),
         "settings",
     ),
     *("exec", "slurm"),

@@ -96,7 +96,7 @@ KindLearner make_learner(const NewKind& kind) {
   if (standing.source == Source::learnt || standing.source == Source::model) made.known = standing.spec;
   if (standing.source == Source::learnt && kind.state.fabric() != nullptr) {
     if (const auto& network = kind.state.fabric()->measured())
-      made.learner.expect_saved(saved_seconds(network->machine));
+      made.learner.expect_saved_in_row(saved_seconds(network->machine));
   }
   if (standing.source == Source::model) {
     made.learner.promise(expected.least_seconds, standing.bytes);
