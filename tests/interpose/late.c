@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rank 1 makes its last allreduce of MPI_COMM_WORLD when a file is there; until then it computes. Before
-// that, all ranks make one, and others on a copy of MPI_COMM_WORLD, and then one in each of STEPS steps of 50
-// ms.
+// that, all ranks make one, others on a copy of MPI_COMM_WORLD, and then one in each of STEPS steps of 50 ms.
 //
 //   late FILE [STEPS]
 #include <mpi.h>

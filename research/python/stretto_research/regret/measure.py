@@ -39,8 +39,8 @@ LEAST_REPETITIONS = 5
 """The repetitions after which the measuring program ends a measurement that takes too long."""
 # Longer warm-ups end after the least number of calls.
 _WARMUP_SECONDS = 10.0
-# After the warm-up, calls go on for this long, in rows like the samples. Idle links first pass a burst at full
-# speed, and the guard has to see that calls take longer from then on.
+# After the warm-up, calls go on for this long, in rows like the samples. Idle links first pass a burst at
+# full speed, and the guard has to see that calls take longer from then on.
 _SETTLE_SECONDS = 1.0
 # The measuring program makes so many calls in a row that they take this long.
 _ROW_SECONDS = 0.02
