@@ -115,8 +115,8 @@ def test_the_guard_is_on_and_its_duels_are_over(
     assert fabric
     assert not Path(fabric[1]).exists()
     assert warm_up == ["allreduce 65536 auto 40 yes", "allreduce 65536 auto 50 yes"]
-    # The rest of a second.
-    assert re.fullmatch(r"allreduce 65536 auto [1-9]\d+ yes", settling)
+    # A second, in rows of calls.
+    assert settling == "allreduce 65536 auto 50 no"
     assert lines_of(log)[7:] == warm_up
     assert trials.startswith("allreduce 65536 ring,")
     assert last.startswith("allreduce 65536 native,auto,ring,")
