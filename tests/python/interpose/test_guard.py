@@ -198,6 +198,7 @@ def decided_in_background(file: Path) -> list[Any]:
     return [one["spec"] for one in decisions if one["call"] == "iallreduce" and one["nodes"] == 3]
 
 
+@pytest.mark.measures
 def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path: Path) -> None:
     file = tmp_path / "fabric.json"
     program = [str(mpi.compiled("online.cpp", "-pthread")), "400"]
