@@ -25,7 +25,6 @@ namespace {
 struct Entry {
   CallId id;
   double since = 0;
-  double limit = 0;     // seconds until it is overdue
   double asked_at = 0;  // 0: no rank was asked yet
   bool is_reported = false;
 };
@@ -51,13 +50,22 @@ bool is_on() {
   return session.settings.watchdog_seconds > 0;
 }
 
+/// Returns the seconds after which a call is overdue. Only the watchdog's thread asks for it: calls that end
+/// in time need not know.
+double limit_of(const Entry& entry) {
+  const double given = session.settings.watchdog_seconds;
+  const auto found = begun().find(entry.id.communicator);
+  if (!session.settings.watchdog_adapts || found == begun().end()) return given;
+  return found->second.steps.limit().value_or(given);
+}
+
 bool is_overdue(const Entry& entry) {
-  return !entry.is_reported && seconds_now() - entry.since >= entry.limit;
+  return !entry.is_reported && seconds_now() - entry.since >= limit_of(entry);
 }
 
 /// Returns the seconds that a rank may take to answer.
 double answer_timeout(const Entry& entry) {
-  return std::clamp(entry.limit / 4, 0.2, 2.0);
+  return std::clamp(limit_of(entry) / 4, 0.2, 2.0);
 }
 
 void ask() {
@@ -125,7 +133,7 @@ void watch(Watched& call) {
   const Communicator& state = call.communicator();
   const CallId id{state.id(), call.number()};
   const double now = seconds_now();
-  Entry& entry = calls()[&call] = {.id = id, .since = now, .limit = session.settings.watchdog_seconds};
+  calls()[&call] = {.id = id, .since = now};
   if (state.native_only()) return;
   Begun& there = begun()[id.communicator];
   if (id.number >= there.calls) {
@@ -133,7 +141,6 @@ void watch(Watched& call) {
     there.calls = id.number + 1;
     there.last_at = now;
   }
-  if (session.settings.watchdog_adapts) entry.limit = there.steps.limit().value_or(entry.limit);
 }
 
 void unwatch(Watched& call) {
