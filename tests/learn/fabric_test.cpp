@@ -179,6 +179,16 @@ TEST(Fabric, KeepsHowManyConnectionsAreOfUse) {
   }
 }
 
+TEST(Fabric, KeepsWhatAShortCallOfTheLibraryTakes) {
+  for (const double seconds : {0.0, 25e-6, 0.02}) {
+    MeasuredNetwork measured = measured_on(0, 1e8);
+    measured.library_seconds = seconds;
+    const Fabric fabric = fabric_with(measured);
+    EXPECT_EQ(fabric.text().find("library_seconds") != std::string::npos, seconds > 0);
+    EXPECT_EQ(Fabric(fabric.text(), identity).measured()->library_seconds, seconds);
+  }
+}
+
 TEST(Fabric, KeepsFromWhichLengthOnConnectionsAreFaster) {
   for (const std::size_t from : {std::size_t{0}, std::size_t{32768}, std::size_t{262144}}) {
     MeasuredNetwork measured = measured_on(0, 1e8);

@@ -120,9 +120,12 @@ def request(
     seconds: float,
     seed: int,
     *,
-    cold: bool = False,
+    cold: int = 0,
 ) -> list[str]:
-    """Returns the measuring program's arguments. `cold`: to measure single calls, from the first on."""
+    """Returns the measuring program's arguments.
+
+    `cold`: if not 0, each sample is so many calls in a row, from the first call on.
+    """
     each = seconds / max(1, repetitions) / max(1, len(specs))
     return [
         "--collective", kind.collective,
@@ -135,5 +138,5 @@ def request(
         "--max-seconds", f"{max(1.0, 3 * seconds):.3f}",
         "--warmup", "0" if each > _LONG_SECONDS else "1",
         "--seed", str(seed),
-        "--cold", "yes" if cold else "no",
+        "--cold", str(cold),
     ]  # fmt: skip

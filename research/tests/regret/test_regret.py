@@ -114,14 +114,14 @@ def test_the_guard_is_on_and_its_duels_are_over(
     fabric = re.fullmatch(r"started STRETTO_FABRIC=(\S+)/fabric.json STRETTO_TABLE=none", started)
     assert fabric
     assert not Path(fabric[1]).exists()
-    assert warm_up == ["allreduce 65536 auto 40 yes", "allreduce 65536 auto 50 yes"]
+    assert warm_up == ["allreduce 65536 auto 4 10", "allreduce 65536 auto 5 10"]
     # A second, in rows of calls.
-    assert settling == "allreduce 65536 auto 50 no"
+    assert settling == "allreduce 65536 auto 50 0"
     assert lines_of(log)[7:] == warm_up
     assert trials.startswith("allreduce 65536 ring,")
     assert last.startswith("allreduce 65536 native,auto,ring,")
     assert last.count(",") == 4
-    assert last.endswith(" 9 no")
+    assert last.endswith(" 9 0")
     (job,) = jobs_of(tmp_path / "a.json")
     (size,) = job["sizes"]
     assert (size["best_spec"], size["regret"], size["gain"]["median"]) == ("ring", 1.0, 2.0)

@@ -165,7 +165,7 @@ Options parse_options(const std::vector<std::string>& words, Options usual) {
       {"--repetitions",
        [&](auto name, auto value) { options.repetitions = parse_number<std::size_t>(name, value); }},
       {"--warmup", [&](auto name, auto value) { options.warmup = parse_number<std::size_t>(name, value); }},
-      {"--cold", [&](auto name, auto value) { options.cold = parse_flag(name, value); }},
+      {"--cold", [&](auto name, auto value) { options.cold = parse_number<std::size_t>(name, value); }},
       {"--min-seconds",
        [&](auto name, auto value) { options.min_seconds = parse_number<double>(name, value); }},
       {"--max-seconds",

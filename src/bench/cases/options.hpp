@@ -30,9 +30,9 @@ struct Options {
   std::string type = "float";
   std::size_t repetitions = 10;
   std::size_t warmup = 3;
-  /// Measures the first calls of a job: nothing is called before the first sample, and each sample is one
-  /// call.
-  bool cold = false;
+  /// If not 0, measures the first calls of a job: nothing is called before the first sample, and each sample
+  /// is so many calls in a row.
+  std::size_t cold = 0;
   double min_seconds = 0.0;
   double max_seconds = 30.0;
   double budget = 0.0;  // seconds for all cases together; 0: as long as it takes

@@ -317,15 +317,15 @@ std::vector<Result> Measurement::run(const Case& one, double most_seconds, const
   double fastest = INFINITY;
   for (Subject& subject : subjects) {
     subject.result.with_barrier = trial.with_barrier();
-    if (options_.cold) continue;
+    if (options_.cold > 0) continue;
     const auto [known, is_new] = job_.warm.try_emplace(
         {warm_key(options_, subject.result), subject.result.form, one.count, one.in_place});
     if (is_new) known->second = trial.warm_up(subject);
     fastest = std::min(fastest, known->second);
   }
   // All subjects get the same number of calls, so that the common start has the same weight in all samples.
-  // If nothing was called before, the number is one.
-  const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
+  const double wanted = options_.cold > 0 ? static_cast<double>(options_.cold)
+                                          : std::ceil(sample_seconds / std::max(fastest, 1e-9));
   const auto inner =
       static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_calls_in_sample())));
   for (Subject& subject : subjects) {

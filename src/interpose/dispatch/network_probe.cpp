@@ -38,11 +38,14 @@ constexpr double failed_call = 1e9;  // s
 struct Figures {
   ProbeFigures steps{};
   ProbeReduction reduction;
-  double busy = 0;    // the part of the time in which a rank waited for its core
-  double late = 0;    // seconds of a round (Lateness)
+  double busy = 0;  // the part of the time in which a rank waited for its core
+  double late = 0;  // seconds of a round (Lateness)
+  /// The seconds of the fastest agreement before, negative. The rank that comes last to an agreement measures
+  /// its real time, so the minimum counts.
+  double agreement = -failed_call;
   double failed = 0;  // 1 if a rank could not measure
 
-  static constexpr std::size_t count = probe_step_count + 5;
+  static constexpr std::size_t count = probe_step_count + 6;
 };
 static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
@@ -197,13 +200,17 @@ double reduction_seconds(const Buffers& buffers, std::size_t bytes) {
   return least / static_cast<double>(bytes);
 }
 
-bool agree(Figures& figures, MPI_Comm comm) {
+/// `own_agreement` becomes the `agreement` of the next call.
+bool agree(Figures& figures, double& own_agreement, MPI_Comm comm) {
+  figures.agreement = own_agreement;
   auto values = std::bit_cast<std::array<double, Figures::count>>(figures);
+  const double began = seconds_now();
   if (mpi.Allreduce(mpi.in_place, values.data(), static_cast<int>(values.size()), mpi.double_, mpi.max,
                     comm) != MPI_SUCCESS) {
     return false;
   }
   figures = std::bit_cast<Figures>(values);
+  own_agreement = std::max(own_agreement, began - seconds_now());
   return figures.failed == 0;
 }
 
@@ -336,9 +343,10 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   Figures figures;
   const CoreTime began = CoreTime::of_this_thread();
   LongStreams streams_of_rank;
+  double own_agreement = figures.agreement;
   const auto agree_now = [&] {
     const BlockedScope blocked;
-    return agree(figures, comm);
+    return agree(figures, own_agreement, comm);
   };
   // If a rank has no memory, no rank may send it anything: an error of a message could end the job.
   figures.failed = buffers.has_memory() ? 0 : 1;
@@ -401,6 +409,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
       .ppn = topology.max_ppn,
       .when = today(),
       .busy = figures.busy,
+      .library_seconds = mpi.has_library() ? -figures.agreement : 0,
       .connections_from = found_from,
       .streams = streams};
 }

@@ -77,6 +77,14 @@ struct NewKind {
   }
 };
 
+/// Returns how many times as long a call by the MPI library takes at least, if one by Stretto takes
+/// `seconds`; 0: not known. The library's own short allreduce has shown it: where ranks share cores, and it
+/// waits for messages without giving them away, that takes many times as long as its messages.
+double least_gain(const Communicator& state, double seconds) {
+  if (state.fabric() == nullptr || !state.fabric()->measured() || !(seconds > 0)) return 0;
+  return state.fabric()->measured()->library_seconds / seconds;
+}
+
 /// Returns the learner of a kind of calls, for its first call. It costs messages to get findings, so each is
 /// asked for only if no source before it has a spec.
 KindLearner make_learner(const NewKind& kind) {
@@ -101,7 +109,8 @@ KindLearner make_learner(const NewKind& kind) {
   if (standing.source == Source::model) {
     made.learner.promise(expected.least_seconds, standing.bytes);
     made.learner.expect_saved(expected.saved_seconds);
-    made.learner.expect_native(kind.state.learners().gain_of_similar(kind.traits));
+    made.learner.expect_native(std::max(kind.state.learners().gain_of_similar(kind.traits),
+                                        least_gain(kind.state, standing.seconds)));
   }
   return made;
 }

@@ -129,6 +129,7 @@ MeasuredNetwork read_measured(const JsonValue& value) {
   measured.ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
   if (const auto when = object.optional("when")) measured.when = when->text(most_date);
   measured.busy = read_busy(object);
+  if (const auto seconds = object.optional("library_seconds")) measured.library_seconds = seconds->positive();
   if (const auto from = object.optional("connections_from"))
     measured.connections_from = static_cast<std::size_t>(from->whole(1, most_connections_from));
   if (const auto streams = object.optional("streams"))
@@ -144,6 +145,7 @@ Json json_of(const MeasuredNetwork& measured) {
   Json json{{"nodes", measured.nodes}, {"ppn", measured.ppn}};
   if (!measured.when.empty()) json["when"] = measured.when;
   add_busy(json, measured.busy);
+  if (is_known(measured.library_seconds)) json["library_seconds"] = measured.library_seconds;
   if (measured.connections_from > 0) json["connections_from"] = measured.connections_from;
   if (measured.streams > 1) json["streams"] = measured.streams;
   json["machine"] = json_of(measured.machine);

@@ -59,8 +59,9 @@ struct MeasuredNetwork {
   Machine machine;
   int nodes = 1;  // of the communicator that measured it
   int ppn = 1;
-  std::string when;  // 2026-11-24, UTC; may be empty
-  double busy = 0;   // the part of the time in which a rank waited for its core
+  std::string when;            // 2026-11-24, UTC; may be empty
+  double busy = 0;             // the part of the time in which a rank waited for its core
+  double library_seconds = 0;  // of a short allreduce by the MPI library; 0: not known
   /// From this length on, Stretto's own connections carry messages between nodes faster than the MPI library.
   /// 0: they do not, or were not tried.
   std::size_t connections_from = 0;

@@ -33,6 +33,10 @@ from stretto.tune.findings import CallKind
 from stretto_research.regret.figures import Cell, Job
 from stretto_research.regret.specs import Tables, candidates, rule_spec
 
+FIRST_ROW = 10
+"""The first calls are measured in rows of this length. Before and behind a row, the ranks wait for each other
+in the MPI library. Where ranks share cores, and the library does not give them away, a call that follows has to
+wait for its core."""
 LEAST_WARMUP = 40
 """The least calls of a warm-up, however long they take: a few duels of up to 12 calls each."""
 LEAST_REPETITIONS = 5
@@ -163,15 +167,21 @@ class _Measurement:
         return (warmup + LEAST_REPETITIONS * sum(seconds) + 2 * tried * min(seconds)) * size / last.bytes
 
     def warm_up(self, size: int) -> list[float]:
-        """Call Stretto's default until its duels are over, and return the seconds of each call."""
+        """Call Stretto's default until its duels are over, and return the seconds of each call.
+
+        They are the mean of a row.
+        """
         begin = time.monotonic()
         least = min(LEAST_WARMUP, self._plan.warmup)
-        seconds = self._ask(size, [STRETTO], least, cold=True).series[0].seconds
+        seconds = self._first_calls(size, least)
         each = (time.monotonic() - begin) / least
         more = min(self._plan.warmup - least, int((_WARMUP_SECONDS - each * least) / each))
-        if more > 0:
-            seconds = seconds + self._ask(size, [STRETTO], more, cold=True).series[0].seconds
-        return seconds
+        return seconds + self._first_calls(size, more) if more > 0 else seconds
+
+    def _first_calls(self, size: int, calls: int) -> list[float]:
+        row = min(FIRST_ROW, calls)
+        rows = self._ask(size, [STRETTO], calls // row, cold=row).series[0].seconds
+        return [seconds for seconds in rows for _ in range(row)]
 
     def _settle(self, size: int, first: Sequence[float]) -> None:
         """Make more calls of Stretto's default, in rows, until the network and the guard have settled."""
@@ -196,7 +206,7 @@ class _Measurement:
         repetitions: int,
         seconds: float = 1e6,
         *,
-        cold: bool = False,
+        cold: int = 0,
     ) -> Run:
         """Take the samples of each spec, but as few as five if they would take longer than `seconds`."""
         self._seed += 1
