@@ -102,7 +102,8 @@ struct InterfaceTraits {
   /// Whether any rank has ended or given up a call; listen() tells others of it, and hears of more.
   bool (*has_news)() = nullptr;
   void (*listen)() = nullptr;
-  /// Does what end_in() does unless spare() is called within `seconds`. mpi.comm_world stands for everything.
+  /// Until spare(), does what end_in() does as soon as a member of the communicator has ended, or after
+  /// `seconds`. mpi.comm_world stands for everything, and only the time counts.
   void (*limit)(MPI_Comm, double seconds, const char* reason) = nullptr;
   void (*spare)(MPI_Comm) = nullptr;
   /// Returns a number that changes whenever bytes of a message in flight have moved.

@@ -73,29 +73,32 @@ bool Connection::read() {
 }
 
 std::optional<Landing> Connection::take(const Frame& frame) {
-  const bool is_farewell = frame.kind == FrameKind::farewell;
-  if (frame.kind != FrameKind::news && !is_farewell) {
+  const bool is_word = frame.kind == FrameKind::census;
+  if (frame.kind != FrameKind::news && frame.kind != FrameKind::farewell && !is_word)
     return endpoint_.failure() == nullptr ? take_own(frame) : std::optional(Landing{});
-  }
   const bool is_rank = frame.tag >= 0 && frame.tag < endpoint_.ranks();
-  if (!is_rank || frame.bytes == 0 || frame.bytes > longest_reason) return std::nullopt;
-  told_ = News{.rank = is_farewell ? any_rank : frame.tag,
-               .group = frame.context,
-               .from = frame.number,
-               .reason = nullptr};
+  const std::size_t most = is_word ? Census::Word::longest_text(endpoint_.ranks()) : longest_reason;
+  if (!is_rank || frame.bytes == 0 || frame.bytes > most) return std::nullopt;
+  told_ = frame;
   text_.assign(frame.bytes, '\0');
   return Landing{.into = reinterpret_cast<std::byte*>(text_.data()), .room = text_.size()};
 }
 
 void Connection::take_end() {
   if (!told_) return take_own_end();
-  News news = *std::exchange(told_, std::nullopt);
-  news.reason = keep_reason(text_);
-  if (news.rank == any_rank) {
-    set(IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for the acknowledgement (bytes_left)
-    return endpoint_.take_farewell(peer_, news.reason, news.from != 0);
+  const Frame frame = *std::exchange(told_, std::nullopt);
+  if (frame.kind == FrameKind::census) {
+    if (const auto word = Census::Word::read(text_, endpoint_.ranks()))
+      return endpoint_.take_word({.group = frame.context, .number = frame.number}, *word, peer_);
+    return endpoint_.part_from(peer_, "its data cannot be read");
   }
-  endpoint_.take_news(news, peer_);
+  const char* const reason = keep_reason(text_);
+  if (frame.kind == FrameKind::farewell) {
+    set(IPPROTO_TCP, TCP_QUICKACK, 1);  // the other side waits for the acknowledgement (bytes_left)
+    return endpoint_.take_farewell(peer_, reason, frame.number != 0);
+  }
+  endpoint_.take_news({.rank = frame.tag, .group = frame.context, .from = frame.number, .reason = reason},
+                      peer_);
 }
 
 void Connection::say_farewell(const char* reason, bool is_news) {
@@ -104,6 +107,10 @@ void Connection::say_farewell(const char* reason, bool is_news) {
 
 void Connection::tell(const News& news) {
   say({.kind = FrameKind::news, .tag = news.rank, .context = news.group, .number = news.from}, news.reason);
+}
+
+void Connection::say(const CensusId& census, const Census::Word& word) {
+  say({.kind = FrameKind::census, .context = census.group, .number = census.number}, word.text());
 }
 
 void Connection::say(Frame frame, std::string_view text) {

@@ -35,6 +35,7 @@ class Connection : public Polled, protected FrameTaker {
   /// `is_news`: whether the end concerns others than the peer.
   void say_farewell(const char* reason, bool is_news);
   void tell(const News& news);
+  void say(const CensusId& census, const Census::Word& word);
   /// Returns the number of bytes that have not arrived at the other side yet. Bytes on their way are lost if
   /// that side sends something after close().
   [[nodiscard]] virtual std::size_t bytes_left() const;
@@ -78,7 +79,7 @@ class Connection : public Polled, protected FrameTaker {
  private:
   void say(Frame frame, std::string_view text);
 
-  std::optional<News> told_;  // while its text arrives; a farewell, if it is of no rank
+  std::optional<Frame> told_;  // while its text arrives
   std::string text_;
 };
 

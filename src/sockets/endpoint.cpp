@@ -297,6 +297,11 @@ void Endpoint::note_gone(int rank, const char* reason) {
     ++news_;
     if (!remote.has_left) remote.is_news = true;
     if (remote.is_news) tell({.rank = rank, .reason = reason});
+    look_at_members(rank);
+    for (auto& [id, census] : censuses_) {
+      census.note_ended(rank);
+      say_words(id, census);
+    }
   }
   if (remote.out) remote.out->fail(every_message, remote.has_left ? nullptr : remote.gone);
   const bool more_may_come = remote.in != nullptr && remote.in->is_any_open() && !remote.has_failed;
@@ -378,11 +383,13 @@ void Endpoint::tell_all(Outgoing& to) {
 }
 
 void Endpoint::keep_in_touch() {
-  inbox_.for_each_awaited([&](int rank) {
+  const auto connect = [&](int rank) {
     const Peer& remote = peer(rank);
     if (rank != rank_ && remote.gone == nullptr && remote.in == nullptr && remote.out == nullptr)
       outgoing(rank);
-  });
+  };
+  inbox_.for_each_awaited(connect);
+  for (const auto& [id, census] : censuses_) std::ranges::for_each(census.missing(), connect);
   if (others_ == 0 || others_ == ranks_ - 1) return;
   int near = rank_;
   do {
@@ -403,10 +410,23 @@ void Endpoint::look_at_receives_from_any() {
     inbox_.fail([](const Message& one) { return one.peer == any_rank; }, reason);
 }
 
-void Endpoint::limit(std::uint64_t group, double seconds, const std::string& reason) {
+void Endpoint::limit(std::uint64_t group, double seconds, const std::string& reason,
+                     std::vector<int> members) {
   const std::lock_guard guard(mutex_);
   const auto patience = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  limits_[group] = {Clock::now() + patience, reason};
+  const auto ended = std::ranges::find_if(members, [&](int rank) { return peer(rank).gone != nullptr; });
+  const int its_rank = ended == members.end() ? -1 : *ended;
+  limits_[group] = {Clock::now() + patience, reason, std::move(members)};
+  if (its_rank >= 0) look_at_members(its_rank);
+}
+
+void Endpoint::look_at_members(int ended) {
+  std::erase_if(limits_, [&](const auto& one) {
+    const auto& [group, limit] = one;
+    if (std::ranges::find(limit.members, ended) == limit.members.end()) return false;
+    end_in_locked({.rank = rank_, .group = group_of(group), .from = 0, .reason = peer(ended).gone});
+    return true;
+  });
 }
 
 void Endpoint::spare(std::uint64_t group) {

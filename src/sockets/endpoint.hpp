@@ -16,16 +16,19 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sockets/admission.hpp"
+#include "sockets/census.hpp"
 #include "sockets/inbox.hpp"
 #include "sockets/limit_clock.hpp"
 #include "sockets/message.hpp"
@@ -115,10 +118,24 @@ class Endpoint {
   void note_ended(int rank, const std::string& how);
   /// Waits for half a second at most until there is any news.
   void await_any_news();
-  /// Ends this rank's part in a group (News::everything: in all), from its call 0 on, unless spare() is
-  /// called within `seconds`.
-  void limit(std::uint64_t group, double seconds, const std::string& reason);
+  /// Ends this rank's part in a group (News::everything: in all), from its call 0 on, as soon as one of the
+  /// `members` has ended, or after `seconds`; unless spare() is called before. While a group is made, each
+  /// rank may wait for any other one, which waits for the one that has ended.
+  void limit(std::uint64_t group, double seconds, const std::string& reason, std::vector<int> members = {});
   void spare(std::uint64_t group);
+
+  /// Takes part in a census (sockets/census.hpp) of these ranks, this one among them.
+  void begin_census(const CensusId& id, const std::set<int>& members, const CensusValue& own);
+  struct CensusState {
+    std::optional<CensusValue> result;
+    Census::Awaited awaited;
+    bool is_excluded = false;  // the others have taken this rank for ended
+  };
+  CensusState census_state(const CensusId& id);
+  /// Takes those for ended who have not come to a census by now.
+  void give_up_waiting(const CensusId& id);
+  /// Ends the part that another rank, which lives, takes in a group.
+  void exclude(std::uint64_t group, int rank, const std::string& reason);
 
   /// Changes with each piece of news. While it is 0, no rank has ended in anything.
   [[nodiscard]] std::uint64_t news() const { return news_.load(std::memory_order_acquire); }
@@ -165,6 +182,9 @@ class Endpoint {
   void take_news(const News& news, int from);
   void note_gone(int rank, const char* reason);
   void end_in_locked(const News& news);
+  Census& census(const CensusId& id);
+  void take_word(const CensusId& id, const Census::Word& word, int from);
+  void say_words(const CensusId& id, Census& census);
   void tell(const News& news);
   void tell_all(Outgoing& to);
   /// Whether a rank has ended in another way than by leaving.
@@ -184,6 +204,8 @@ class Endpoint {
   /// Fails receives from any rank if no rank is left that may send.
   void look_at_receives_from_any();
   void look_at_limits(Clock::time_point now);
+  /// Does what they say if this rank has ended.
+  void look_at_members(int ended);
   void fail_messages(const Which& which, const char* reason);
   void fail_locked(const char* reason);
 
@@ -208,9 +230,12 @@ class Endpoint {
   int others_;                  // ranks that are not gone, except this one
   Clock::time_point next_look_{};
   std::map<std::uint64_t, std::vector<News>> ends_;  // by groups
+  std::map<CensusId, Census> censuses_;
+  std::deque<CensusId> begun_;  // of these, in order
   struct Limit {
     Clock::time_point until;
     std::string reason;
+    std::vector<int> members;
   };
   std::map<std::uint64_t, Limit> limits_;  // by groups
   std::atomic<std::uint64_t> news_{0};

@@ -10,6 +10,7 @@
 //   part       a part of a long message follows
 //   news       a rank takes part no longer, in a group or in anything; a text that says why follows
 //   farewell   the rank ends and sends nothing more; a text that says so, or why, follows
+//   census     a word of a census follows (sockets/census.hpp)
 //
 // The other side answers on the same connection with these:
 //
@@ -28,15 +29,16 @@
 
 namespace stretto {
 
-enum class FrameKind : std::uint32_t { message = 1, offer, part, news, farewell, wanted, credit };
+enum class FrameKind : std::uint32_t { message = 1, offer, part, news, farewell, wanted, credit, census };
 
 struct Frame {
   FrameKind kind{};
-  std::int32_t tag = 0;       // of news: the rank that takes part no longer
-  std::uint64_t context = 0;  // of a communicator; of a part: its offset in the message; of news: the group
-  std::uint64_t bytes = 0;    // that follow; of an offer: of the message; of a credit: that were taken
+  std::int32_t tag = 0;  // of news: the rank that takes part no longer
+  /// Of a communicator. Of a part: its offset in the message. Of news and of a census: the group.
+  std::uint64_t context = 0;
+  std::uint64_t bytes = 0;  // that follow; of an offer: of the message; of a credit: that were taken
   /// Of a long message, among those of its sender to this rank. Of news: a call. Of a farewell: 1 if others
-  /// must hear of it, else 0.
+  /// must hear of it, else 0. Of a census, among those of the group.
   std::uint64_t number = 0;
 };
 static_assert(sizeof(Frame) == 32);

@@ -16,6 +16,7 @@ std::size_t bytes_behind(const Frame& frame) {
     case FrameKind::part:
     case FrameKind::news:
     case FrameKind::farewell:
+    case FrameKind::census:
       return frame.bytes;
     default:
       return 0;

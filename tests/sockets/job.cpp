@@ -611,21 +611,40 @@ void compared(int rank, int ranks, const fs::path& folder) {
   end();
 }
 
+}  // namespace
+
+#include "shrinking.hpp"
+
+namespace {
+
 struct Part {
   std::string_view name;
   void (*run)(int rank, int ranks, const fs::path& folder);
   bool kills = false;
   void (*beside)(const std::vector<pid_t>& ranks, const fs::path& folder) = nullptr;
 };
-constexpr Part parts[] = {{"groups", groups},       {"again", again},
-                          {"compared", compared},   {"long_messages", long_messages},
-                          {"killed", killed, true}, {"forked", forked, true},
-                          {"parents", parents},     {"stopped", stopped},
-                          {"silent", silent},       {"shot", shot, true},
-                          {"gone", gone},           {"given_up", given_up},
-                          {"leaving", leaving},     {"exiting", exiting},
-                          {"lengths", lengths},     {"late", late},
-                          {"missing", missing},     {"hostile", hostile, false, attack}};
+constexpr Part parts[] = {{"groups", groups},
+                          {"again", again},
+                          {"compared", compared},
+                          {"long_messages", long_messages},
+                          {"killed", killed, true},
+                          {"forked", forked, true},
+                          {"parents", parents},
+                          {"stopped", stopped},
+                          {"silent", silent},
+                          {"shot", shot, true},
+                          {"gone", gone},
+                          {"given_up", given_up},
+                          {"leaving", leaving},
+                          {"exiting", exiting},
+                          {"lengths", lengths},
+                          {"late", late},
+                          {"missing", missing},
+                          {"hostile", hostile, false, attack},
+                          {"shrinking", shrinking, true},
+                          {"shrunk_again", shrunk_again},
+                          {"left_behind", left_behind},
+                          {"left_out", left_out}};
 
 /// Waits for all ranks. If one fails, the others get some seconds to report errors. Returns how many failed.
 int wait_for_ranks(std::vector<pid_t> ranks, bool may_be_killed) {
@@ -663,6 +682,7 @@ int main(int argc, char** argv) {
   CHECK(part != std::end(parts), argv[3]);
   std::string folder = fs::temp_directory_path() / "stretto-job-XXXXXX";
   CHECK(mkdtemp(folder.data()) != nullptr);
+  note(fs::path(folder) / "seed");
   std::vector<pid_t> processes;
   for (int rank = 0; rank < ranks; ++rank) {
     const pid_t process = fork();

@@ -250,7 +250,9 @@ Channel::State Channel::progress() {
       lanes_.pop_back();
     }
   }
-  channel_pool().settle(offered_, agreed, ranks_);
+  // If the agreement has failed here, other ranks may have agreed, and use what this rank has offered: their
+  // messages would match receives of its next use.
+  if (error == MPI_SUCCESS) channel_pool().settle(offered_, agreed, ranks_);
   return state_ = channel_ == ChannelPool::none ? State::refused : State::open;
 }
 

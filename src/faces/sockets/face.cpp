@@ -189,7 +189,8 @@ void bind() {
     return code_of(job->endpoint->why_ended(rank));
   };
   mpi.limit = [](MPI_Comm comm, double seconds, const char* reason) {
-    job->endpoint->limit(group_in(comm), seconds, reason);
+    const bool is_all = comm == &job->world;
+    job->endpoint->limit(group_in(comm), seconds, reason, is_all ? std::vector<int>{} : *comm->ranks);
   };
   mpi.has_news = [] { return job->endpoint->news() > 0; };
   mpi.listen = [] { job->endpoint->progress(); };

@@ -40,6 +40,7 @@ struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
   stretto::MPI_Comm comm{};
   int rank = 0;
   int size = 0;
+  std::uint64_t censuses = 0;  // begun on it
   std::shared_ptr<const stretto::GroupCommunicator> held;
 };
 
@@ -99,6 +100,10 @@ bool use_network(Network network);
 
 /// Prepares a communicator that will be used for a long time. Collective over its ranks.
 void come_into_use(MPI_Comm comm);
+
+/// Makes a group of these ranks of `parent`, or of all its ranks if `ranks` is nullptr. Collective over the
+/// ranks of the group. Returns nullptr after set_error().
+stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag, double seconds);
 
 /// To be called when a work was given up, so that MPI cannot be finalized.
 void note_lost_work();

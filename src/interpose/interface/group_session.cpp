@@ -155,6 +155,46 @@ void come_into_use(MPI_Comm comm) {
   if (state != nullptr && !mpi.has_library()) model_calls(*state, comm);
 }
 
+stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag, double seconds) {
+  const BlockedScope blocked;
+  MPI_Group all{};
+  MPI_Group members{};
+  auto* group = new stretto_group;
+  group->comm = mpi.comm_null;
+  int error = mpi.Comm_group(parent, &all);
+  if (error == MPI_SUCCESS && ranks != nullptr) {
+    error = mpi.Group_incl(all, count, ranks, &members);
+    mpi.Group_free(&all);
+    all = members;
+  }
+  if (error == MPI_SUCCESS) {
+    error = mpi.Comm_create_group(parent, all, tag, &group->comm);
+    mpi.Group_free(&all);
+  }
+  if (error == MPI_SUCCESS && group->comm != mpi.comm_null) {
+    mpi.Comm_set_errhandler(group->comm, mpi.errors_return);
+    mpi.Comm_rank(group->comm, &group->rank);
+    mpi.Comm_size(group->comm, &group->size);
+    group->held = std::make_shared<GroupCommunicator>(group->comm);
+    const std::string late = "not all ranks made the group within " + text_of_seconds(seconds);
+    if (mpi.limit != nullptr) mpi.limit(group->comm, seconds, late.c_str());
+    come_into_use(group->comm);
+    if (mpi.limit != nullptr) mpi.spare(group->comm);
+    // A member that has ended meanwhile may have kept this rank from sending what others wait for.
+    if (mpi.why_ended != nullptr) error = mpi.why_ended(group->comm, 0, false);
+    if (error == MPI_SUCCESS) return group;
+    if (mpi.end_in != nullptr) mpi.end_in(group->comm, 0, text_of_error(error).c_str());
+  }
+  delete group;
+  if (mpi.is_end(error)) {
+    set_error(text_of_error(error));
+    return nullptr;
+  }
+  set_error(error == MPI_SUCCESS ? "this rank is not in the group"
+                                 : "MPI cannot make a group of these ranks: " + text_of_error(error));
+  return nullptr;
+}
+
 void note_lost_work() {
   has_lost_work = true;
 }
@@ -199,43 +239,9 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
 }
 
 STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag, double seconds) {
-  return without_exceptions(static_cast<stretto_group*>(nullptr), [&]() -> stretto_group* {
+  return without_exceptions(static_cast<stretto_group*>(nullptr), [&] {
     free_left_communicators();
-    const BlockedScope blocked;
-    MPI_Group world{};
-    MPI_Group members{};
-    auto* group = new stretto_group;
-    group->comm = mpi.comm_null;
-    int error = mpi.Comm_group(mpi.comm_world, &world);
-    if (error == MPI_SUCCESS && ranks != nullptr) {
-      error = mpi.Group_incl(world, count, ranks, &members);
-      mpi.Group_free(&world);
-      world = members;
-    }
-    if (error == MPI_SUCCESS) {
-      error = mpi.Comm_create_group(mpi.comm_world, world, tag, &group->comm);
-      mpi.Group_free(&world);
-    }
-    if (error == MPI_SUCCESS && group->comm != mpi.comm_null) {
-      mpi.Comm_set_errhandler(group->comm, mpi.errors_return);
-      mpi.Comm_rank(group->comm, &group->rank);
-      mpi.Comm_size(group->comm, &group->size);
-      group->held = std::make_shared<GroupCommunicator>(group->comm);
-      const std::string late = "not all ranks made the group within " + text_of_seconds(seconds);
-      if (mpi.limit != nullptr) mpi.limit(group->comm, seconds, late.c_str());
-      come_into_use(group->comm);
-      if (mpi.limit != nullptr) mpi.spare(group->comm);
-      if (mpi.why_ended != nullptr) error = mpi.why_ended(group->comm, 0, true);
-      if (error == MPI_SUCCESS) return group;
-    }
-    delete group;
-    if (mpi.is_end(error)) {
-      set_error(text_of_error(error));
-      return nullptr;
-    }
-    set_error(error == MPI_SUCCESS ? "this rank is not in the group"
-                                   : "MPI cannot make a group of these ranks: " + text_of_error(error));
-    return nullptr;
+    return make_group(mpi.comm_world, ranks, count, tag, seconds);
   });
 }
 

@@ -311,7 +311,7 @@ void Operation::end(int error) {
 
 /// Ends the waits of other ranks of the node for this one in this call.
 void Operation::give_up_lanes() {
-  if (!session.shares_memory || channel_->progress() != Channel::State::open) return;
+  if (state_->neighbours() == nullptr || channel_->progress() != Channel::State::open) return;
   const CallResources resources = has_ticket_ ? channel_->resources(ticket_) : channel_->blocking_resources();
   for (const std::int8_t lane : resources.lanes) {
     if (lane != CallResources::none) session.memory.give_up(lane);

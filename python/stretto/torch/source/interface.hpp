@@ -16,7 +16,8 @@ namespace stretto_torch {
   X(group_gather) X(group_scatter) X(group_alltoallv) X(group_barrier) X(group_send)                         \
   X(group_recv) X(progress) X(await) X(wake) X(work_test) X(work_wait) X(work_begin_wait) X(work_end_wait)   \
   X(work_error) X(work_source) X(work_describe) X(work_steps) X(work_fail)                                   \
-  X(work_free) X(abort) X(set_device_stream) X(knows_device_memory) X(begin_by_store) X(end) X(group_fail)
+  X(work_free) X(abort) X(set_device_stream) X(knows_device_memory) X(begin_by_store) X(end) X(group_fail)  \
+  X(group_shrink)
 // clang-format on
 
 struct Interface {

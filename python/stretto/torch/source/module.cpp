@@ -120,6 +120,13 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   python::class_<ProcessGroup, c10::intrusive_ptr<ProcessGroup>, Base> group(module, "ProcessGroup");
 #if TORCH_VERSION_MAJOR >= 2
   group.def_property_readonly("options", &ProcessGroup::getBackendOptions);
+  group.def("shrink_to_those_left", [](ProcessGroup& of, std::chrono::milliseconds timeout) {
+    auto left = [&] {
+      const python::gil_scoped_release release;
+      return of.shrink_to_those_left(timeout);
+    }();
+    return python::make_tuple(std::move(left.group), std::move(left.ranks));
+  });
 #endif
   module.def("make_group", [](const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
                               const std::string& name, int tag, const c10::intrusive_ptr<c10d::Store>& store,

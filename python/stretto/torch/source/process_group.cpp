@@ -27,9 +27,15 @@ double seconds_of(std::chrono::milliseconds time) {
 
 ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
                            std::string name, int tag, StorePointer store, Makers makers)
+    : ProcessGroup(
+          ranks, rank, timeout, std::move(name), std::move(store), std::move(makers),
+          stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag, seconds_of(timeout))) {}
+
+ProcessGroup::ProcessGroup(std::vector<int> ranks, int rank, std::chrono::milliseconds timeout,
+                           std::string name, StorePointer store, Makers makers, stretto_group* group)
     : Base(rank, static_cast<int>(ranks.size())),
-      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag, seconds_of(timeout))),
-      ranks_(ranks),
+      group_(group),
+      ranks_(std::move(ranks)),
       timeout_(timeout),
       name_(std::move(name)),
       store_(std::move(store)),
@@ -97,6 +103,50 @@ ProcessGroup::Other ProcessGroup::split(const StorePointer& store, const std::ve
                                         const c10::intrusive_ptr<Base::Options>& options) {
   if (std::find(ranks.begin(), ranks.end(), getRank()) == ranks.end()) return nullptr;
   return makers_.part(store, ranks, options->timeout, name_ + ":split");
+}
+
+ProcessGroup::Left ProcessGroup::shrink_to_those_left(const std::vector<int>& without,
+                                                      std::chrono::milliseconds timeout) {
+  std::vector<int> left(ranks_.size());
+  int count = 0;
+  stretto_group* made = nullptr;
+  {
+    const Starting starting = group({});
+    made = stretto.group_shrink(starting, without.data(), static_cast<int>(without.size()),
+                                seconds_of(timeout), left.data(), &count);
+  }
+  if (made == nullptr) throw_error();
+  left.resize(static_cast<size_t>(count));
+  std::vector<int> ranks;
+  for (const int one : left) ranks.push_back(ranks_[static_cast<size_t>(one)]);
+  Makers makers = makers_;
+  makers.part = [make = makers_.part, left](StorePointer store, std::vector<int> members,
+                                            std::chrono::milliseconds time, std::string name) {
+    for (int& member : members) member = left[static_cast<size_t>(member)];
+    return make(std::move(store), std::move(members), time, std::move(name));
+  };
+  const int number = ++*shrunk_;
+  const auto own = std::find(left.begin(), left.end(), getRank()) - left.begin();
+  auto shrunk = c10::make_intrusive<ProcessGroup>(
+      std::move(ranks), static_cast<int>(own), timeout_, name_ + ":shrunk",
+      c10::make_intrusive<c10d::PrefixStore>("shrunk/" + std::to_string(number), first_store_), makers, made);
+  shrunk->first_store_ = first_store_;
+  shrunk->shrunk_ = shrunk_;
+  return {std::move(shrunk), std::move(left)};
+}
+
+ProcessGroup::Other ProcessGroup::shrink(const std::vector<int64_t>& without, int /*flags*/,
+                                         const c10::intrusive_ptr<Base::Options>& options) {
+  const auto timeout = options ? options->timeout : timeout_;
+  Left left = shrink_to_those_left({without.begin(), without.end()}, timeout);
+  if (left.ranks.size() + without.size() == ranks_.size()) return left.group;
+  std::ostringstream lost;
+  for (int rank = 0; rank < getSize(); ++rank) {
+    const bool goes_on = std::binary_search(left.ranks.begin(), left.ranks.end(), rank);
+    if (!goes_on) lost << (lost.tellp() > 0 ? ", " : "") << rank;
+  }
+  throw std::runtime_error("stretto: other ranks have ended, too, so shrink the group without ranks " +
+                           lost.str());
 }
 
 ProcessGroup::Other ProcessGroup::merge(const StorePointer& store,

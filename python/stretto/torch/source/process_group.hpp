@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -54,6 +55,9 @@ class ProcessGroup final : public Base {
   /// group that another thread makes at the same time. `store`: has only keys of this group.
   ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name,
                int tag, StorePointer store, Makers makers);
+  /// A group that Stretto has made. Takes it over.
+  ProcessGroup(std::vector<int> ranks, int rank, std::chrono::milliseconds timeout, std::string name,
+               StorePointer store, Makers makers, stretto_group* group);
   ~ProcessGroup() override;
 
   const std::string getBackendName() const { return "stretto"; }
@@ -103,6 +107,21 @@ class ProcessGroup final : public Base {
   /// Returns a group of these ranks of this group, or nullptr if this rank is not among them.
   Other split(const StorePointer& store, const std::vector<int>& ranks,
               const c10::intrusive_ptr<Base::Options>& options);
+  bool supportsShrinking() const {
+    return is_in_store_job();
+  }
+  /// Returns a group without these ranks of this group. Collective over the others, which agree on it. Throws
+  /// on all of them if another one has ended, too.
+  Other shrink(const std::vector<int64_t>& without, int flags,
+               const c10::intrusive_ptr<Base::Options>& options);
+  struct Left {
+    Other group;
+    std::vector<int> ranks;  // in this group
+  };
+  /// Returns a group of those who have not ended and come within `timeout`. Collective over them.
+  Left shrink_to_those_left(std::chrono::milliseconds timeout) {
+    return shrink_to_those_left({}, timeout);
+  }
   /// Returns a group of ranks that may be in different jobs, which only the other backend supports.
   Other merge(const StorePointer& store, const c10::intrusive_ptr<Base::Options>& options, const int& rank,
               const int& size);
@@ -113,6 +132,9 @@ class ProcessGroup final : public Base {
 
  private:
   void leave();
+#if TORCH_VERSION_MAJOR >= 2
+  Left shrink_to_those_left(const std::vector<int>& without, std::chrono::milliseconds timeout);
+#endif
   struct Call {
     c10d::OpType type;
     const char* title;  // for torch's profiler
@@ -169,6 +191,9 @@ class ProcessGroup final : public Base {
   std::string name_;
   std::atomic<uint64_t> sequence_{0};
   StorePointer store_;
+  /// Of this group and those to which it shrinks: the store of the first one, and how many have followed.
+  StorePointer first_store_ = store_;
+  std::shared_ptr<std::atomic<int>> shrunk_ = std::make_shared<std::atomic<int>>(0);
   uint64_t monitored_barriers_ = 0;
   const Makers makers_;
   std::mutex making_other_;

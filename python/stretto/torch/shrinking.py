@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets a process group go on with the ranks that are left, in the same processes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import torch.distributed
+
+from stretto.support.errors import StrettoError
+
+# Its function shrink_group() asks for the ranks that are lost. Its parts serve those who do not know them.
+_c10d: Any = torch.distributed.distributed_c10d
+
+
+def shrink(group: Any = None, *, timeout: timedelta | None = None) -> Any:
+    """Returns a new process group of those ranks of `group` that are left, in their order.
+
+    Collective over these ranks, which agree on who is left without the store: either all of them get the
+    group, or all get an error. A rank that has ended is left out, and so is one that does not call this
+    within `timeout` after the others (the group's own time-out if None): its calls in the group fail. If
+    `group` is the default group (None), the new one takes its place, and all other groups are destroyed, as
+    by `torch.distributed.shrink_group`. Raises StrettoError without a group of Stretto in a job without MPI,
+    or if the others have gone on without this rank.
+    """
+    if not hasattr(_c10d, "_finalize_shrunk_group"):
+        raise StrettoError("a group can shrink from PyTorch 2.10 on")
+    target = _c10d._prepare_shrink_target_group(group)
+    try:
+        backend = _c10d._validate_shrink_backend_requirements(target)
+        shrunk, left = backend.shrink_to_those_left(timeout or backend.options._timeout)
+    except (TypeError, AttributeError):
+        raise StrettoError(
+            f"process group {target['group_name']} cannot shrink: only Stretto's can, in jobs without MPI"
+        ) from None
+    except RuntimeError as error:
+        raise StrettoError(str(error).removeprefix("stretto: ")) from None
+    ranks = torch.distributed.get_process_group_ranks(target["process_group"])
+    lost = {ranks[rank] for rank in range(target["group_size"]) if rank not in left}
+    target["pg_options_override"] = None
+    return _c10d._finalize_shrunk_group(target, lost, shrunk)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets a group of a job without MPI go on with the members that are left.
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "interpose/interface/group.hpp"
+#include "interpose/progress/progress.hpp"
+#include "sockets/endpoint.hpp"
+#include "text/hash.hpp"
+#include "threads/clock.hpp"
+
+namespace stretto {
+namespace {
+
+/// The members of a group, by their ranks in the job.
+std::vector<int> members_of(const stretto_group& group) {
+  MPI_Group world{};
+  MPI_Group members{};
+  mpi.Comm_group(mpi.comm_world, &world);
+  mpi.Comm_group(group.comm, &members);
+  std::vector<int> all(static_cast<std::size_t>(group.size));
+  std::vector<int> in_job(all.size());
+  for (int rank = 0; rank < group.size; ++rank) all[static_cast<std::size_t>(rank)] = rank;
+  mpi.Group_translate_ranks(members, group.size, all.data(), world, in_job.data());
+  mpi.Group_free(&members);
+  mpi.Group_free(&world);
+  return in_job;
+}
+
+/// Shrinks one group. All ranks by their numbers in the job.
+class Shrinking {
+ public:
+  Shrinking(stretto_group& group, std::set<int> without, double seconds)
+      : group_(group), members_(members_of(group)), without_(std::move(without)), seconds_(seconds) {}
+
+  /// The members agree on who is left, and make a group of these. Then they agree on whether all have
+  /// succeeded and all are still there, or do it again. So no member gets the group unless all do.
+  stretto_group* run() {
+    Made made;
+    bool is_well = true;
+    for (bool has_tried = false;; has_tried = true) {
+      const std::optional<CensusValue> found = count(is_well);
+      if (!found) return nullptr;
+      std::vector<int> left;
+      for (int rank = 0; rank < group_.size; ++rank) {
+        if (!found->without.contains(in_job(rank))) left.push_back(rank);
+      }
+      if (has_tried && left == left_) {
+        if (found->is_well) return made.release();
+        if (is_well) set_error("another rank could not make the group; its own error says why");
+        return nullptr;
+      }
+      left_ = std::move(left);
+      made.reset();
+      if (std::ranges::find(left_, group_.rank) == left_.end()) {
+        set_error("the other ranks have gone on without this one");
+        return nullptr;
+      }
+      made.reset(make_group(group_.comm, left_.data(), static_cast<int>(left_.size()), tag(), seconds_));
+      is_well = made != nullptr;
+    }
+  }
+  /// By their ranks in the group.
+  [[nodiscard]] const std::vector<int>& left() const { return left_; }
+
+ private:
+  struct Free {
+    void operator()(stretto_group* group) const {
+      // Others may wait for this rank in the group.
+      if (mpi.end_in != nullptr) mpi.end_in(group->comm, 0, "the group shrinks once more");
+      delete group;
+    }
+  };
+  using Made = std::unique_ptr<stretto_group, Free>;
+
+  [[nodiscard]] int in_job(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+
+  /// A tag that no other group of the same ranks has.
+  [[nodiscard]] int tag() const {
+    Hash hash;
+    hash.add(mpi.context_of(group_.comm));
+    hash.add(group_.censuses);
+    return static_cast<int>(hash.sum() % INT_MAX);
+  }
+
+  /// A census. Returns nothing, after set_error(), if this rank may not go on.
+  std::optional<CensusValue> count(bool is_well) {
+    Endpoint& endpoint = mpi.endpoint();
+    const std::uint64_t context = mpi.context_of(group_.comm);
+    const CensusId id{.group = group_of(context), .number = group_.censuses++};
+    std::set<int> members(members_.begin(), members_.end());
+    for (const int rank : without_) members.erase(rank);
+    endpoint.begin_census(id, members, {.without = without_, .is_well = is_well});
+    Endpoint::CensusState state;
+    double until = 0;
+    const auto has_ended = [&] {
+      const Census::Awaited before = state.awaited;
+      state = endpoint.census_state(id);
+      if (state.result || state.is_excluded || endpoint.failure() != nullptr) return true;
+      // A coordinator that has answered waits for others, but may have begun to do so only then.
+      if (state.awaited != before) until = seconds_now() + (state.awaited.has_answered ? 2 : 1) * seconds_;
+      if (seconds_now() > until) {
+        endpoint.give_up_waiting(id);
+        until = seconds_now() + seconds_;
+      }
+      return false;
+    };
+    wait_until(has_ended, [&] {
+      const bool any = endpoint.progress();
+      return make_progress() || any;
+    });
+    if (!state.result) {
+      const char* const reason = endpoint.failure();
+      set_error(reason != nullptr ? reason : "the other ranks have gone on without this one");
+      return std::nullopt;
+    }
+    for (const int rank : state.result->without) {
+      if (!without_.contains(rank))
+        endpoint.exclude(context, rank, "the other ranks have gone on without rank " + std::to_string(rank));
+    }
+    return state.result;
+  }
+
+  stretto_group& group_;
+  std::vector<int> members_;
+  std::set<int> without_;
+  double seconds_;
+  std::vector<int> left_;
+};
+
+}  // namespace
+}  // namespace stretto
+
+using namespace stretto;
+
+STRETTO_VISIBLE stretto_group* stretto_group_shrink(stretto_group* group, const int* without, int count,
+                                                    double seconds, int* left, int* left_count) {
+  return without_exceptions(static_cast<stretto_group*>(nullptr), [&]() -> stretto_group* {
+    free_left_communicators();
+    if (mpi.has_library()) {
+      set_error("a group cannot shrink in a job with MPI, where a lost rank ends the job");
+      return nullptr;
+    }
+    const std::vector<int> members = members_of(*group);
+    std::set<int> in_job;
+    for (int i = 0; i < count; ++i) in_job.insert(members.at(static_cast<std::size_t>(without[i])));
+    Shrinking shrinking(*group, std::move(in_job), seconds);
+    stretto_group* const made = shrinking.run();
+    if (made == nullptr) return nullptr;
+    std::ranges::copy(shrinking.left(), left);
+    *left_count = static_cast<int>(shrinking.left().size());
+    return made;
+  });
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tries all orders of events in small groups.
+#include "sockets/census.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stretto {
+namespace {
+
+using Kind = Census::Word::Kind;
+
+/// A group, with the words on their way. They arrive in order, and those of a member that has ended arrive up
+/// to some word. The others hear of its end at any time.
+struct Group {
+  struct Member {
+    Census census;
+    bool has_ended = false;
+    std::set<int> heard;  // of the ends of these
+    friend auto operator<=>(const Member&, const Member&) = default;
+  };
+  using Way = std::pair<int, int>;
+
+  std::vector<Member> members;
+  std::map<Way, std::deque<Census::Word>> on_the_way;
+  std::optional<CensusValue> agreed;  // by anybody, ended or not
+  int may_end = 0;
+  int suspect = -1;  // which others may take for ended although it is not
+
+  explicit Group(int size, int ends) : members(static_cast<std::size_t>(size)), may_end(ends) {}
+  friend auto operator<=>(const Group&, const Group&) = default;
+
+  [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
+  Member& at(int member) { return members[static_cast<std::size_t>(member)]; }
+  [[nodiscard]] const Member& at(int member) const { return members[static_cast<std::size_t>(member)]; }
+
+  void begin(int member) {
+    std::set<int> all;
+    for (int one = 0; one < size(); ++one) all.insert(one);
+    // Values differ, so that results could.
+    at(member).census.begin(member, all, {.without = {10 + member}, .is_well = member != 1});
+    after(member);
+  }
+  /// Sends what a member has to say after an event.
+  void after(int member) {
+    for (auto& [to, word] : at(member).census.take_words()) {
+      if (!at(to).has_ended) on_the_way[{member, to}].push_back(std::move(word));
+    }
+    const auto& result = at(member).census.result();
+    if (!result || member == suspect) return;
+    if (!agreed) agreed = result;
+    ASSERT_EQ(*result, *agreed);
+  }
+  void deliver(Way way) {
+    const Census::Word word = on_the_way[way].front();
+    on_the_way[way].pop_front();
+    if (on_the_way[way].empty()) on_the_way.erase(way);
+    // What is sent is read as it was.
+    const auto read = Census::Word::read(word.text(), 20);
+    ASSERT_TRUE(read.has_value());
+    ASSERT_EQ(*read, word);
+    at(way.second).census.take(way.first, *read);
+    after(way.second);
+  }
+  void end(int member) {
+    at(member).has_ended = true;
+    --may_end;
+    std::erase_if(on_the_way, [&](const auto& one) { return one.first.second == member; });
+  }
+  void hear(int member, int of) {
+    at(member).heard.insert(of);
+    at(member).census.note_ended(of);
+    after(member);
+  }
+
+  /// The groups after each event that may happen next.
+  [[nodiscard]] std::vector<Group> next() const {
+    std::vector<Group> all;
+    const auto with = [&](auto&& event) {
+      Group& group = all.emplace_back(*this);
+      event(group);
+    };
+    for (const auto& [way, words] : on_the_way) {
+      with([&](Group& group) { group.deliver(way); });
+      if (at(way.first).has_ended) with([&](Group& group) { group.on_the_way.erase(way); });
+    }
+    for (int one = 0; one < size(); ++one) {
+      if (at(one).has_ended) continue;
+      if (!at(one).census.has_begun()) with([&](Group& group) { group.begin(one); });
+      if (may_end > 0) with([&](Group& group) { group.end(one); });
+      for (int other = 0; other < size(); ++other) {
+        const bool may_hear = at(other).has_ended || other == suspect;
+        if (may_hear && other != one && !at(one).heard.contains(other))
+          with([&](Group& group) { group.hear(one, other); });
+      }
+    }
+    return all;
+  }
+};
+
+/// Tries all orders. Returns the number of different states.
+std::size_t try_all(const Group& first) {
+  std::set<Group> seen{first};
+  std::vector<Group> open{first};
+  while (!open.empty() && !testing::Test::HasFatalFailure()) {
+    const Group group = std::move(open.back());
+    open.pop_back();
+    const std::vector<Group> next = group.next();
+    for (const Group& one : next) {
+      if (seen.insert(one).second) open.push_back(one);
+    }
+    if (!next.empty()) continue;
+    for (int one = 0; one < group.size(); ++one) {
+      const Group::Member& member = group.at(one);
+      EXPECT_TRUE(member.has_ended || one == group.suspect || member.census.result()) << "it waits for ever";
+    }
+  }
+  return seen.size();
+}
+
+TEST(Census, HasOneResultInAllOrdersOfEvents) {
+  for (int size = 1; size <= 3; ++size) {
+    for (int ends = 0; ends <= size; ++ends) {
+      const std::size_t states = try_all(Group(size, ends));
+      RecordProperty("states_" + std::to_string(size) + "_" + std::to_string(ends), static_cast<int>(states));
+      std::printf("%d members, %d ends: %zu states\n", size, ends, states);
+    }
+  }
+}
+
+TEST(Census, HasOneResultWhereAMemberIsTakenForEnded) {
+  for (int suspect = 0; suspect < 3; ++suspect) {
+    for (int ends = 0; ends < 2; ++ends) {
+      Group group(3, ends);
+      group.suspect = suspect;
+      std::printf("%zu states\n", try_all(group));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto
