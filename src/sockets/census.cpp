@@ -75,7 +75,9 @@ void Census::send(int to, Word::Kind kind, int ballot, const CensusValue& value)
 
 void Census::send_all(Word::Kind kind) {
   for (const int member : members_) {
-    if (member != self_ && !ended_.contains(member)) send(member, kind, ballot_, value_);
+    // Members that are only late hear the result, too.
+    const bool counts = kind == Word::Kind::decision || !ended_.contains(member);
+    if (member != self_ && counts) send(member, kind, ballot_, value_);
   }
 }
 

@@ -64,6 +64,14 @@ class PairCounts {
   /// Both ends must begin with the same number.
   explicit PairCounts(std::uint32_t first) : written_(first), known_taken_(first), read_(first) {}
 
+  /// Begins anew, with an empty mailbox. The other rank does so, too, before one of them uses the pair again.
+  void begin_anew(Mailbox& mine) {
+    for (Line& line : mine.line) line.word.store(0, std::memory_order_relaxed);
+    mine.taken.store(0, std::memory_order_relaxed);
+    written_ = read_ = 0;
+    known_taken_.store(0, std::memory_order_release);
+  }
+
   /// Whether a line is free for the next piece. `theirs` is what the other rank writes.
   bool may_write(const Mailbox& theirs) { return has_taken(theirs, written_ + 1 - Mailbox::lines); }
   /// Whether the other rank has taken piece `number`, which was one of the last 2^31.

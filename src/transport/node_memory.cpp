@@ -63,6 +63,17 @@ const Mailbox& NodeMemory::theirs(int lane, int other) const {
   return *reinterpret_cast<const Mailbox*>(data + shape_.mailbox_offset(lane, place_));
 }
 
+void NodeMemory::renew(std::uint64_t lanes, std::span<const int> places) {
+  for (int lane = 0; lane < shape_.lanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    for (const int other : places) {
+      store_->forget(counts(lane, other));
+      counts(lane, other).begin_anew(mine(lane, other));
+    }
+  }
+  own_.header().given_up.fetch_and(~lanes, std::memory_order_release);
+}
+
 NodeMemory::Piece NodeMemory::reserve(int lane, std::span<const int> to, std::size_t bytes) {
   for (const int reader : to) {
     if (!counts(lane, reader).may_write(theirs(lane, reader))) return {};

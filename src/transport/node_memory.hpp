@@ -58,6 +58,9 @@ class NodeMemory {
         regions_[static_cast<std::size_t>(place)].header().given_up.load(std::memory_order_acquire);
     return (given_up >> lane & 1) != 0;
   }
+  /// Makes lanes as new for this rank and these places. To be called on all of them that have not ended, when
+  /// no call of theirs has the lanes any more, and before one has them again.
+  void renew(std::uint64_t lanes, std::span<const int> places);
   [[nodiscard]] const PeerProcess& process(int place) const {
     return processes_[static_cast<std::size_t>(place)];
   }

@@ -36,6 +36,18 @@ void PieceStore::skip_front() {
   next_ = piece.end;
 }
 
+void PieceStore::forget(const PairCounts& pair) {
+  const std::lock_guard guard(lock_);
+  auto reader = readers_.begin();
+  for (Piece& piece : pieces_) {
+    for (std::size_t left = piece.readers; left > 0; --left) {
+      const bool is_its = reader->pair == &pair;
+      reader = is_its ? readers_.erase(reader) : reader + 1;
+      piece.readers -= is_its ? 1 : 0;
+    }
+  }
+}
+
 std::optional<std::uint32_t> PieceStore::take(std::size_t bytes, std::span<const Reader> readers) {
   constexpr std::size_t step = 2 * cache_line;  // processors fetch lines in pairs
   const std::size_t rounded = (bytes + step - 1) / step * step;

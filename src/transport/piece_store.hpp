@@ -37,6 +37,8 @@ class PieceStore {
   /// Returns the offset of room for `bytes` bytes, or nothing if there is none. The room is free again when
   /// all readers have taken the piece.
   std::optional<std::uint32_t> take(std::size_t bytes, std::span<const Reader> readers);
+  /// Waits for the readers of a pair no longer.
+  void forget(const PairCounts& pair);
 
  private:
   struct Piece {

@@ -161,6 +161,19 @@ def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, sta
         check_right(ended)
 
 
+def test_a_group_goes_on_with_those_left(quiet: dict[str, str], tmp_path: Path) -> None:
+    *others, last = run_ranks(4, "shrinking", quiet, tmp_path)
+    check_right(last)
+    assert [ended.returncode for ended in others] == [-signal.SIGKILL] * 3
+
+
+def test_a_group_goes_on_without_those_that_the_program_names(quiet: dict[str, str], tmp_path: Path) -> None:
+    *others, last = run_ranks(4, "shrunk by name", quiet, tmp_path)
+    assert last.returncode == -signal.SIGKILL
+    for ended in others:
+        check_right(ended)
+
+
 def test_ranks_that_do_not_see_each_others_processes(quiet: dict[str, str], tmp_path: Path) -> None:
     """Containers on one node do not. A rank that failed to share its memory would say so."""
     alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]

@@ -228,6 +228,44 @@ def killed(ranks: Ranks) -> None:
     ranks.meet("without", range(ranks.last))
 
 
+def shrinking(ranks: Ranks) -> None:
+    """One rank after the other is killed, and the others go on in the same processes."""
+    shrink = importlib.import_module("stretto.torch.shrinking").shrink
+    begin(ranks)
+    for size in range(ranks.size, 1, -1):
+        part = dist.new_group([0, size - 1])
+        if dist.get_rank() in (0, size - 1):
+            check_total(2, part)
+        check_total(size)
+        if ranks.rank == ranks.size - size:
+            os.kill(os.getpid(), signal.SIGKILL)
+        refusal(lambda size=size: check_until_failure(size))
+        group = shrink()
+        assert group is dist.group.WORLD
+        assert (dist.get_world_size(), dist.get_rank()) == (size - 1, ranks.rank - ranks.size + size - 1)
+        check_total(size - 1)
+    dist.destroy_process_group()
+
+
+def shrunk_by_name(ranks: Ranks) -> None:
+    """PyTorch's own function, which is told who is left out. Rank 1 is, although it lives."""
+    begin(ranks)
+    check_total(ranks.size)
+    ranks.meet("before the end")
+    if ranks.is_last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    refusal(lambda: check_until_failure(ranks.size))
+    if ranks.rank != 1:
+        # The error says who else must be left out.
+        line = refusal(lambda: dist.shrink_group([1]))
+        assert f"without ranks 1, {ranks.last}" in line, line
+        dist.shrink_group([1, ranks.last])
+        assert dist.get_world_size() == ranks.size - 2
+        check_total(ranks.size - 2)
+    ranks.meet("shrunk", range(ranks.last))
+    dist.destroy_process_group()
+
+
 def ending(ranks: Ranks) -> None:
     """A rank dies, and the others end because of it, one after the other. All name the one that died."""
     begin(ranks)
@@ -348,6 +386,8 @@ CASES: dict[str, Callable[[Ranks], None]] = {
     "overdue": overdue,
     "stuck": stuck,
     "killed": killed,
+    "shrinking": shrinking,
+    "shrunk by name": shrunk_by_name,
     "ending": ending,
     "exception": exception,
     "aborted": aborted,

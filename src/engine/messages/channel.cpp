@@ -213,17 +213,34 @@ Channel::Channel(MPI_Comm users, int ranks, Use use)
   error_ = mpi.Iallreduce(own_.data(), greatest_.data(), static_cast<int>(own_.size()), mpi.int64_t, mpi.max,
                           users, &request_);
   if (error_ == MPI_SUCCESS) return;
-  channel_pool().settle(offered_, {}, ranks_);
+  channel_pool().settle(std::exchange(offered_, {}), {}, ranks_);
   state_ = State::refused;
 }
 
 Channel::~Channel() {
   if (state_ != State::open || is_spoilt_) return;
+  channel_pool().release_lanes(lanes());
+  channel_pool().release(channel_);
+}
+
+ChannelPool::LaneSet Channel::lanes() const {
   ChannelPool::LaneSet lanes = 0;
   for (const std::int8_t lane : lanes_) lanes |= ChannelPool::LaneSet{1} << lane;
   if (blocking_lane_ != CallResources::none) lanes |= ChannelPool::LaneSet{1} << blocking_lane_;
-  channel_pool().release_lanes(lanes);
-  channel_pool().release(channel_);
+  return lanes;
+}
+
+bool Channel::is_idle() {
+  const std::lock_guard guard(lock_);
+  return taken_.empty();
+}
+
+ChannelPool::LaneSet Channel::take_lanes() {
+  progress();
+  const std::lock_guard guard(lock_);
+  if (state_ == State::opening || std::exchange(has_given_lanes_, true)) return 0;
+  spoil();
+  return error_ == MPI_SUCCESS ? lanes() : offered_.lanes;
 }
 
 Channel::State Channel::progress() {

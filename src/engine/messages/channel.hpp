@@ -137,8 +137,13 @@ class Channel {
   [[nodiscard]] bool may_be_refused() const { return offered_.channel == ChannelPool::none; }
   /// The error of the agreement.
   [[nodiscard]] int error() const { return error_; }
+  /// Whether no call has tags or lanes of it.
+  [[nodiscard]] bool is_idle();
+  /// Returns the lanes that are not free because of this channel, which leaves them to the caller from now on.
+  [[nodiscard]] ChannelPool::LaneSet take_lanes();
   /// To be called if messages of the channel may never end. Then no other communicator gets it.
   void spoil() { is_spoilt_ = true; }
+  [[nodiscard]] bool is_spoilt() const { return is_spoilt_; }
 
   /// Takes tags for one call, and a lane for each of its segments in flight as far as there are lanes.
   /// Thread-safe, but the caller must keep the order of calls.
@@ -174,6 +179,7 @@ class Channel {
   [[nodiscard]] bool has_fresh(std::size_t width);
 
  private:
+  [[nodiscard]] ChannelPool::LaneSet lanes() const;
   [[nodiscard]] std::uint64_t first_for(std::size_t width) const;
   [[nodiscard]] bool is_free(const Ticket& ticket) const;
   [[nodiscard]] std::size_t lanes_of(const Ticket& ticket) const;
@@ -189,6 +195,7 @@ class Channel {
   MPI_Request request_{};
   std::atomic<State> state_{State::opening};
   std::atomic<bool> is_spoilt_{false};
+  bool has_given_lanes_ = false;
   std::atomic<std::size_t> connections_from_{CallResources::no_connections};
   int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;

@@ -94,6 +94,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
   /// To be called in the order of calls.
   const std::shared_ptr<Channel>& channel();
+  /// Returns the same if it has been asked for before, else nullptr.
+  [[nodiscard]] Channel* opened_channel() const { return channel_.get(); }
   /// Returns a channel with unused tags for a persistent collective. Persistent collectives may be started in
   /// any order.
   const std::shared_ptr<Channel>& channel_with_fresh(std::size_t tags);

@@ -19,6 +19,8 @@
 
 namespace stretto {
 
+class Communicator;
+
 /// The communicator of a group. The group holds it, and so do its works until they are freed. Open MPI 4
 /// crashes if a communicator is freed while a non-blocking call on it is in flight. So when the last holder
 /// goes, the communicator is noted for free_left_communicators().
@@ -102,8 +104,9 @@ bool use_network(Network network);
 void come_into_use(MPI_Comm comm);
 
 /// Makes a group of these ranks of `parent`, or of all its ranks if `ranks` is nullptr. Collective over the
-/// ranks of the group. Returns nullptr after set_error().
-stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag, double seconds);
+/// ranks of the group. Returns nullptr after set_error(); then `failed` gets what there is of its state.
+stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag, double seconds,
+                          std::shared_ptr<Communicator>* failed = nullptr);
 
 /// To be called when a work was given up, so that MPI cannot be finalized.
 void note_lost_work();

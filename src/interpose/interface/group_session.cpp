@@ -155,7 +155,8 @@ void come_into_use(MPI_Comm comm) {
   if (state != nullptr && !mpi.has_library()) model_calls(*state, comm);
 }
 
-stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag, double seconds) {
+stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag, double seconds,
+                          std::shared_ptr<Communicator>* failed) {
   const BlockedScope blocked;
   MPI_Group all{};
   MPI_Group members{};
@@ -184,6 +185,7 @@ stretto_group* make_group(MPI_Comm parent, const int* ranks, int count, int tag,
     if (mpi.why_ended != nullptr) error = mpi.why_ended(group->comm, 0, false);
     if (error == MPI_SUCCESS) return group;
     if (mpi.end_in != nullptr) mpi.end_in(group->comm, 0, text_of_error(error).c_str());
+    if (failed != nullptr) find_communicator(group->comm, *failed);
   }
   delete group;
   if (mpi.is_end(error)) {

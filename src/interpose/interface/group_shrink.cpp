@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/messages/channel.hpp"
+#include "interpose/communicators/communicator.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
 #include "sockets/endpoint.hpp"
 #include "text/hash.hpp"
 #include "threads/clock.hpp"
@@ -25,12 +30,32 @@ std::vector<int> members_of(const stretto_group& group) {
   mpi.Comm_group(group.comm, &members);
   std::vector<int> all(static_cast<std::size_t>(group.size));
   std::vector<int> in_job(all.size());
-  for (int rank = 0; rank < group.size; ++rank) all[static_cast<std::size_t>(rank)] = rank;
+  std::iota(all.begin(), all.end(), 0);
   mpi.Group_translate_ranks(members, group.size, all.data(), world, in_job.data());
   mpi.Group_free(&members);
   mpi.Group_free(&world);
   return in_job;
 }
+
+/// Lanes of shared memory in which calls have failed. They serve again when all members have renewed them.
+class LostLanes {
+ public:
+  /// Renews those of a group, in which this rank has no call any more.
+  void take(const std::shared_ptr<Communicator>& of) {
+    if (of != nullptr) of->end_from(0, "the group has shrunk");
+    if (of == nullptr || of->neighbours() == nullptr || of->opened_channel() == nullptr) return;
+    const ChannelPool::LaneSet its = of->opened_channel()->take_lanes();
+    std::vector<int> places = of->neighbours()->place_of;
+    std::erase(places, Neighbours::none);
+    session.memory.renew(its, places);
+    renewed_ |= its;
+  }
+  /// To be called when all members have renewed them.
+  void release() { channel_pool().release_lanes(std::exchange(renewed_, 0)); }
+
+ private:
+  ChannelPool::LaneSet renewed_ = 0;
+};
 
 /// Shrinks one group. All ranks by their numbers in the job.
 class Shrinking {
@@ -41,17 +66,25 @@ class Shrinking {
   /// The members agree on who is left, and make a group of these. Then they agree on whether all have
   /// succeeded and all are still there, or do it again. So no member gets the group unless all do.
   stretto_group* run() {
+    LostLanes lanes;
+    std::shared_ptr<Communicator> last = end_calls();
     Made made;
-    bool is_well = true;
+    bool is_well = last == nullptr || !last->opened_channel()->is_spoilt();
     for (bool has_tried = false;; has_tried = true) {
       const std::optional<CensusValue> found = count(is_well);
       if (!found) return nullptr;
+      // All have ended their calls in the last group, and renewed the lanes of the one before.
+      lanes.release();
       std::vector<int> left;
       for (int rank = 0; rank < group_.size; ++rank) {
         if (!found->without.contains(in_job(rank))) left.push_back(rank);
       }
-      if (has_tried && left == left_) {
-        if (found->is_well) return made.release();
+      const bool is_as_before = has_tried && left == left_;
+      if (is_as_before && found->is_well) return made.release();
+      if (made) find_communicator(made->comm, last);
+      // The group itself stays in use if nobody has ended, and no call has failed.
+      if (has_tried || !found->is_well || left.size() + without_.size() < members_.size()) lanes.take(last);
+      if (is_as_before) {
         if (is_well) set_error("another rank could not make the group; its own error says why");
         return nullptr;
       }
@@ -61,7 +94,8 @@ class Shrinking {
         set_error("the other ranks have gone on without this one");
         return nullptr;
       }
-      made.reset(make_group(group_.comm, left_.data(), static_cast<int>(left_.size()), tag(), seconds_));
+      made.reset(
+          make_group(group_.comm, left_.data(), static_cast<int>(left_.size()), tag(), seconds_, &last));
       is_well = made != nullptr;
     }
   }
@@ -72,13 +106,26 @@ class Shrinking {
   struct Free {
     void operator()(stretto_group* group) const {
       // Others may wait for this rank in the group.
-      if (mpi.end_in != nullptr) mpi.end_in(group->comm, 0, "the group shrinks once more");
+      mpi.end_in(group->comm, 0, "the group shrinks once more");
       delete group;
     }
   };
   using Made = std::unique_ptr<stretto_group, Free>;
 
   [[nodiscard]] int in_job(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+
+  /// Ends this rank's collectives of the group that are under way. Returns its state.
+  std::shared_ptr<Communicator> end_calls() {
+    constexpr double longest = 5;  // s
+    std::shared_ptr<Communicator> state;
+    find_communicator(group_.comm, state);
+    Channel* const channel = state == nullptr ? nullptr : state->opened_channel();
+    if (channel == nullptr) return nullptr;
+    if (!channel->is_idle()) state->end_from(0, "the group shrinks");
+    const double until = seconds_now() + longest;
+    wait_until([&] { return channel->is_idle() || seconds_now() > until; });
+    return channel->is_idle() ? state : nullptr;
+  }
 
   /// A tag that no other group of the same ranks has.
   [[nodiscard]] int tag() const {
