@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -165,6 +166,16 @@ def test_a_group_goes_on_with_those_left(quiet: dict[str, str], tmp_path: Path) 
     *others, last = run_ranks(4, "shrinking", quiet, tmp_path)
     check_right(last)
     assert [ended.returncode for ended in others] == [-signal.SIGKILL] * 3
+
+
+def test_a_training_goes_on_with_those_left(run_program: Run, quiet: dict[str, str]) -> None:
+    example = FOLDER.parents[1] / "examples" / "train_digits_shrinking.py"
+    line = [*PYTHON, str(example), "--ranks", "4", "--steps", "30", "--kill", "5,12,20"]
+    output = run_program(line, quiet, SECONDS)
+    assert "4 ranks, 1 left after 30 steps" in output
+    found = re.search(r"The losses of a step differ by (\S+) at most", output)
+    assert found
+    assert float(found[1]) < 1e-5
 
 
 def test_a_group_goes_on_without_those_that_the_program_names(quiet: dict[str, str], tmp_path: Path) -> None:

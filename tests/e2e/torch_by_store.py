@@ -6,6 +6,7 @@ A rank's program, which imports only torch. Ranks meet in a store of their own, 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import signal
@@ -239,7 +240,7 @@ def shrinking(ranks: Ranks) -> None:
         check_total(size)
         if ranks.rank == ranks.size - size:
             os.kill(os.getpid(), signal.SIGKILL)
-        refusal(lambda size=size: check_until_failure(size))
+        refusal(functools.partial(check_until_failure, size))
         group = shrink()
         assert group is dist.group.WORLD
         assert (dist.get_world_size(), dist.get_rank()) == (size - 1, ranks.rank - ranks.size + size - 1)

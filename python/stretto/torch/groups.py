@@ -18,8 +18,10 @@ from stretto.support.errors import StrettoError
 from stretto.support.units import format_count
 from stretto.torch.extension import load_extension
 from stretto.torch.place import find_place
+from stretto.torch.shrinking import mend
 
 dist: Any = torch.distributed  # its stubs are incomplete
+mend()
 
 
 def create(options: Any, gloo: Any = None) -> Any:

@@ -3,15 +3,44 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
 from typing import Any
 
 import torch.distributed
 
+import torch
 from stretto.support.errors import StrettoError
+from stretto.torch.extension import load_extension
 
 # Its function shrink_group() asks for the ranks that are lost. Its parts serve those who do not know them.
 _c10d: Any = torch.distributed.distributed_c10d
+
+
+def mend() -> None:
+    """Let PyTorch's shrink_group() register a group of Stretto as what it is.
+
+    PyTorch takes it for gloo's, and its C++ code, such as that of DistributedDataParallel, casts it to
+    gloo's class.
+    """
+    create = getattr(_c10d, "_create_shrunk_process_group", None)
+    if create is not None and not hasattr(create, "__wrapped__"):
+        _c10d._create_shrunk_process_group = _with_own_type(create)
+
+
+def _with_own_type(create: Any) -> Any:
+    @functools.wraps(create)
+    def create_with_own_type(backend: Any, ranks: Any, metadata: Any, *rest: Any) -> Any:
+        group = create(backend, ranks, metadata, *rest)
+        if isinstance(backend, load_extension().ProcessGroup):
+            own = _c10d.ProcessGroup.BackendType.CUSTOM
+            devices = (one.partition(":")[0] for one in str(metadata["backend_config"]).split(","))
+            for device in devices:
+                group._register_backend(torch.device(device), own, backend)
+            group._set_default_backend(own)
+        return group
+
+    return create_with_own_type
 
 
 def shrink(group: Any = None, *, timeout: timedelta | None = None) -> Any:
