@@ -1039,5 +1039,40 @@ TEST(Endpoint, StrangersDoNotKeepOthersOut) {
   ASSERT_TRUE(job.until([&] { return received.is_done(); })) << job.failures();
 }
 
+/// A rank ends after each number of steps of a census, and then another one. Who is left has one result, and
+/// only who has ended is left out.
+TEST(Endpoint, ACensusHasOneResultWhenRanksEnd) {
+  constexpr int ranks = 5;
+  const CensusId id{.group = 8, .number = 3};
+  for (int first = 0; first < ranks; ++first) {
+    for (int steps = 0; steps < 40; steps += 1 + steps / 8) {
+      Job job(ranks);
+      job.connect_tree();
+      const int second = (first + 1 + steps % (ranks - 1)) % ranks;
+      for (int rank = 0; rank < ranks; ++rank) job[rank].begin_census(id, {0, 1, 2, 3, 4}, {});
+      for (int step = 0; step < steps; ++step) job[(step * 3 + first) % ranks].progress();
+      const auto before = job[second].census_state(id).result;
+      job.kill(first);
+      for (int step = 0; step < steps; ++step) {
+        if (step % ranks != first) job[step % ranks].progress();
+      }
+      job.kill(second);
+      std::optional<CensusValue> agreed = before;
+      const auto all_have = [&] {
+        for (int rank = 0; rank < ranks; ++rank) {
+          if (rank == first || rank == second) continue;
+          const auto result = job[rank].census_state(id).result;
+          if (!result) return false;
+          if (!agreed) agreed = result;
+          EXPECT_EQ(*result, *agreed) << "rank " << rank << ", after " << steps;
+        }
+        return true;
+      };
+      ASSERT_TRUE(job.until(all_have)) << first << ", " << second << ", after " << steps;
+      for (const int rank : agreed->without) EXPECT_TRUE(rank == first || rank == second);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stretto
