@@ -106,10 +106,10 @@ stretto_group* stretto_group_make(const int* ranks, int count, int tag, double s
 void stretto_group_fail(stretto_group* group, const char* reason);
 /* In a job without MPI, makes a group of the members that are left, in the order of `group`. Collective over
  * the members that have not ended. They agree on who is left by messages between each other, and all of them
- * get the same group, or an error. `without`: members that are left out in any case, the same on all. A member
- * that does not call this within `seconds` after the others is left out, and its part in the group ends.
- * Writes the ranks of those left in `group` to `left`, which has room for all members, and their number to
- * `left_count`. Collectives of `group` that are under way fail. If nobody has ended, it may be used on. A
+ * get the same group, or an error. `without`: members that are left out in any case, the same on all. A
+ * member that does not call this within `seconds` after the others is left out, and its part in the group
+ * ends. Writes the ranks of those left in `group` to `left`, which has room for all members, and their number
+ * to `left_count`. Collectives of `group` that are under way fail. If nobody has ended, it may be used on. A
  * member of the new group that ends after the agreement is noticed at the next call. */
 stretto_group* stretto_group_shrink(stretto_group* group, const int* without, int count, double seconds,
                                     int* left, int* left_count);

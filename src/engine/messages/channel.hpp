@@ -139,7 +139,8 @@ class Channel {
   [[nodiscard]] int error() const { return error_; }
   /// Whether no call has tags or lanes of it.
   [[nodiscard]] bool is_idle();
-  /// Returns the lanes that are not free because of this channel, which leaves them to the caller from now on.
+  /// Returns the lanes that are not free because of this channel, which leaves them to the caller from now
+  /// on.
   [[nodiscard]] ChannelPool::LaneSet take_lanes();
   /// To be called if messages of the channel may never end. Then no other communicator gets it.
   void spoil() { is_spoilt_ = true; }

@@ -115,7 +115,7 @@ class Shrinking {
   [[nodiscard]] int in_job(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
 
   /// Ends this rank's collectives of the group that are under way. Returns its state.
-  std::shared_ptr<Communicator> end_calls() {
+  [[nodiscard]] std::shared_ptr<Communicator> end_calls() const {
     constexpr double longest = 5;  // s
     std::shared_ptr<Communicator> state;
     find_communicator(group_.comm, state);
