@@ -22,10 +22,10 @@ import torch.multiprocessing
 from sklearn.datasets import load_digits
 from torch.nn.parallel import DistributedDataParallel
 
+import stretto.torch
 import torch
 from stretto.plots.drawing import draw_panels
 from stretto.plots.panels import Axis, Curve, Panel, Scale
-from stretto.torch.shrinking import shrink
 
 # The images of a step, of all ranks together. Each rank has as many, whether 1, 2, 3, 4, 5 or 6 are left.
 BATCH = 240
@@ -76,7 +76,7 @@ def train(steps: int, kills: list[int]) -> list[float]:
             optimizer.step()
             losses.append(float(total))
         except RuntimeError:
-            shrink()
+            stretto.torch.shrink()
             model = None  # its buckets belong to the group that has ended
             kills = [kill for kill in kills if kill > step]
     return losses

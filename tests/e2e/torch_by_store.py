@@ -231,7 +231,7 @@ def killed(ranks: Ranks) -> None:
 
 def shrinking(ranks: Ranks) -> None:
     """One rank after the other is killed, and the others go on in the same processes."""
-    shrink = importlib.import_module("stretto.torch.shrinking").shrink
+    shrink = importlib.import_module("stretto.torch").shrink
     begin(ranks)
     for size in range(ranks.size, 1, -1):
         part = dist.new_group([0, size - 1])

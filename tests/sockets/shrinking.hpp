@@ -181,6 +181,13 @@ void left_out(int rank, int ranks, const fs::path& folder) {
   Shrinkable all = Shrinkable::whole(ranks, 0);
   const int other = ranks / 2;
   stretto_group* const before = all.group;
+  for (const int wrong : {-1, ranks, rank}) {
+    Shrinkable same = all;
+    const std::string error = same.shrink(60, {wrong});
+    CHECK(error == "rank " + std::to_string(wrong) +
+                       (wrong == rank ? " cannot leave itself out" : " is not in the group"),
+          error);
+  }
   if (rank != other) {
     std::vector<int> left(static_cast<std::size_t>(ranks));
     int size = 0;

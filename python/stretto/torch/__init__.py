@@ -19,6 +19,9 @@ except ImportError as error:
 
 from stretto.torch.mpi_job import begin_mpi
 from stretto.torch.network import Network, choose_network
+from stretto.torch.shrinking import shrink
+
+__all__ = ["shrink"]
 
 if not torch.distributed.is_available():
     raise StrettoError(

@@ -13,19 +13,21 @@ import torch
 from stretto.support.errors import StrettoError
 from stretto.torch.extension import load_extension
 
-# Its function shrink_group() asks for the ranks that are lost. Its parts serve those who do not know them.
-_c10d: Any = torch.distributed.distributed_c10d
+
+def _c10d() -> Any:
+    """PyTorch's module. Its shrink_group() asks for the ranks that are lost; its parts do without."""
+    return torch.distributed.distributed_c10d
 
 
 def mend() -> None:
-    """Let PyTorch's shrink_group() register a group of Stretto as what it is.
+    """Let PyTorch's shrink_group() register a group of Stretto as what it is. To be called once.
 
     PyTorch takes it for gloo's, and its C++ code, such as that of DistributedDataParallel, casts it to
     gloo's class.
     """
-    create = getattr(_c10d, "_create_shrunk_process_group", None)
-    if create is not None and not hasattr(create, "__wrapped__"):
-        _c10d._create_shrunk_process_group = _with_own_type(create)
+    create = getattr(_c10d(), "_create_shrunk_process_group", None)
+    if create is not None:
+        _c10d()._create_shrunk_process_group = _with_own_type(create)
 
 
 def _with_own_type(create: Any) -> Any:
@@ -33,10 +35,11 @@ def _with_own_type(create: Any) -> Any:
     def create_with_own_type(backend: Any, ranks: Any, metadata: Any, *rest: Any) -> Any:
         group = create(backend, ranks, metadata, *rest)
         if isinstance(backend, load_extension().ProcessGroup):
-            own = _c10d.ProcessGroup.BackendType.CUSTOM
-            devices = (one.partition(":")[0] for one in str(metadata["backend_config"]).split(","))
-            for device in devices:
-                group._register_backend(torch.device(device), own, backend)
+            own = _c10d().ProcessGroup.BackendType.CUSTOM
+            for one in str(metadata["backend_config"]).split(","):
+                device, _, name = one.partition(":")
+                if name in ("stretto", "gloo"):
+                    group._register_backend(torch.device(device), own, backend)
             group._set_default_backend(own)
         return group
 
@@ -53,11 +56,11 @@ def shrink(group: Any = None, *, timeout: timedelta | None = None) -> Any:
     by `torch.distributed.shrink_group`. Raises StrettoError without a group of Stretto in a job without MPI,
     or if the others have gone on without this rank.
     """
-    if not hasattr(_c10d, "_finalize_shrunk_group"):
-        raise StrettoError("a group can shrink from PyTorch 2.10 on")
-    target = _c10d._prepare_shrink_target_group(group)
+    if not hasattr(_c10d(), "_finalize_shrunk_group"):
+        raise StrettoError("this PyTorch has no torch.distributed.shrink_group, so no group can shrink")
+    target = _c10d()._prepare_shrink_target_group(group)
     try:
-        backend = _c10d._validate_shrink_backend_requirements(target)
+        backend = _c10d()._validate_shrink_backend_requirements(target)
         shrunk, left = backend.shrink_to_those_left(timeout or backend.options._timeout)
     except (TypeError, AttributeError):
         raise StrettoError(
@@ -68,4 +71,4 @@ def shrink(group: Any = None, *, timeout: timedelta | None = None) -> Any:
     ranks = torch.distributed.get_process_group_ranks(target["process_group"])
     lost = {ranks[rank] for rank in range(target["group_size"]) if rank not in left}
     target["pg_options_override"] = None
-    return _c10d._finalize_shrunk_group(target, lost, shrunk)
+    return _c10d()._finalize_shrunk_group(target, lost, shrunk)

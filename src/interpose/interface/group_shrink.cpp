@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -195,7 +196,14 @@ STRETTO_VISIBLE stretto_group* stretto_group_shrink(stretto_group* group, const 
     }
     const std::vector<int> members = members_of(*group);
     std::set<int> in_job;
-    for (int i = 0; i < count; ++i) in_job.insert(members.at(static_cast<std::size_t>(without[i])));
+    for (const int rank : std::span(without, static_cast<std::size_t>(count))) {
+      if (rank < 0 || rank >= group->size || rank == group->rank) {
+        set_error("rank " + std::to_string(rank) +
+                  (rank == group->rank ? " cannot leave itself out" : " is not in the group"));
+        return nullptr;
+      }
+      in_job.insert(members[static_cast<std::size_t>(rank)]);
+    }
     Shrinking shrinking(*group, std::move(in_job), seconds);
     stretto_group* const made = shrinking.run();
     if (made == nullptr) return nullptr;
