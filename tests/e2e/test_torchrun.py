@@ -162,8 +162,10 @@ def test_a_rank_that_fails(quiet: dict[str, str], tmp_path: Path, case: str, sta
         check_right(ended)
 
 
-def test_a_group_goes_on_with_those_left(quiet: dict[str, str], tmp_path: Path) -> None:
-    *others, last = run_ranks(4, "shrinking", quiet, tmp_path)
+@pytest.mark.parametrize("backend", ["stretto", "gloo"])
+def test_a_group_goes_on_with_those_left(quiet: dict[str, str], tmp_path: Path, backend: str) -> None:
+    settings = {**quiet, "BACKEND": backend, "STRETTO_REPLACE": "" if backend == "stretto" else backend}
+    *others, last = run_ranks(4, "shrinking", settings, tmp_path)
     check_right(last)
     assert [ended.returncode for ended in others] == [-signal.SIGKILL] * 3
 
