@@ -15,6 +15,13 @@ namespace {
 
 using Kind = Census::Word::Kind;
 
+/// A sanitizer takes a hundred times as long, and finds nothing in an order that others do not show.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int most_members = 2;
+#else
+constexpr int most_members = 4;
+#endif
+
 /// A group, with the words on their way. They arrive in order, and those of a member that has ended arrive up
 /// to some word. The others hear of its end at any time.
 struct Group {
@@ -125,22 +132,22 @@ std::size_t try_all(const Group& first) {
 
 TEST(Census, HasOneResultInAllOrdersOfEvents) {
   std::size_t states = 0;
-  for (int size = 1; size <= 4; ++size) {
+  for (int size = 1; size <= most_members; ++size) {
     for (int ends = 0; ends <= (size == 4 ? 1 : size); ++ends) states += try_all(Group(size, ends));
   }
-  EXPECT_GT(states, 50'000);
+  EXPECT_GT(states, most_members == 4 ? 50'000 : 100);
 }
 
 TEST(Census, HasOneResultWhereAMemberIsTakenForEnded) {
   std::size_t states = 0;
   for (int suspect = 0; suspect < 3; ++suspect) {
-    for (int ends = 0; ends < 2; ++ends) {
+    for (int ends = 0; ends < (most_members == 4 ? 2 : 1); ++ends) {
       Group group(3, ends);
       group.suspect = suspect;
       states += try_all(group);
     }
   }
-  EXPECT_GT(states, 50'000);
+  EXPECT_GT(states, most_members == 4 ? 50'000 : 1000);
 }
 
 /// Those who wait no longer for members that do not come agree without them.
