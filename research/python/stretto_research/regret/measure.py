@@ -35,8 +35,7 @@ from stretto_research.regret.specs import Tables, candidates, rule_spec
 
 FIRST_ROW = 10
 """The first calls are measured in rows of this length. Before and behind a row, the ranks wait for each
-other in the MPI library. Where ranks share cores, and the library does not give them away, a call that follows
-has to wait for its core."""
+other in the MPI library. If it keeps cores while it waits, the next call has to wait for its core."""
 LEAST_WARMUP = 40
 """The least calls of a warm-up, however long they take: a few duels of up to 12 calls each."""
 LEAST_REPETITIONS = 5
