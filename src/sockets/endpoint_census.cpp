@@ -38,11 +38,13 @@ void Endpoint::take_word(const CensusId& id, const Census::Word& word, int from)
 void Endpoint::begin_census(const CensusId& id, const std::set<int>& members, const CensusValue& own) {
   const std::lock_guard guard(mutex_);
   begun_.push_back(id);
-  const auto has_result = [&](const CensusId& one) { return census(one).result().has_value(); };
-  const auto oldest = std::ranges::find_if(begun_, has_result);
-  if (begun_.size() > most_kept && oldest != begun_.end()) {
-    censuses_.erase(*oldest);
-    begun_.erase(oldest);
+  if (begun_.size() > most_kept) {
+    const auto has_result = [&](const CensusId& one) { return census(one).result().has_value(); };
+    const auto oldest = std::ranges::find_if(begun_, has_result);
+    if (oldest != begun_.end()) {
+      censuses_.erase(*oldest);
+      begun_.erase(oldest);
+    }
   }
   Census& its = census(id);
   its.begin(rank_, members, own);

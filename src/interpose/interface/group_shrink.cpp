@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -23,28 +22,26 @@
 namespace stretto {
 namespace {
 
+std::shared_ptr<Communicator> state_of(const stretto_group& group) {
+  std::shared_ptr<Communicator> state;
+  find_communicator(group.comm, state);
+  return state;
+}
+
 /// The members of a group, by their ranks in the job.
 std::vector<int> members_of(const stretto_group& group) {
-  MPI_Group world{};
-  MPI_Group members{};
-  mpi.Comm_group(mpi.comm_world, &world);
-  mpi.Comm_group(group.comm, &members);
-  std::vector<int> all(static_cast<std::size_t>(group.size));
-  std::vector<int> in_job(all.size());
-  std::iota(all.begin(), all.end(), 0);
-  mpi.Group_translate_ranks(members, group.size, all.data(), world, in_job.data());
-  mpi.Group_free(&members);
-  mpi.Group_free(&world);
-  return in_job;
+  if (group.size == 1) return {session.world_rank};
+  return state_of(group)->ranks_in_world();
 }
 
 /// Lanes of shared memory in which calls have failed. They serve again when all members have renewed them.
 class LostLanes {
  public:
-  /// Renews those of a group, in which this rank has no call any more.
+  /// Ends this rank's part in a group, in which it has no call any more, and renews the lanes of the group.
   void take(const std::shared_ptr<Communicator>& of) {
-    if (of != nullptr) of->end_from(0, "the group has shrunk");
-    if (of == nullptr || of->neighbours() == nullptr || of->opened_channel() == nullptr) return;
+    if (of == nullptr) return;
+    of->end_from(0, "the group has shrunk");
+    if (of->neighbours() == nullptr || of->opened_channel() == nullptr) return;
     const ChannelPool::LaneSet its = of->opened_channel()->take_lanes();
     std::vector<int> places = of->neighbours()->place_of;
     std::erase(places, Neighbours::none);
@@ -61,15 +58,15 @@ class LostLanes {
 /// Shrinks one group. All ranks by their numbers in the job.
 class Shrinking {
  public:
-  Shrinking(stretto_group& group, std::set<int> without, double seconds)
-      : group_(group), members_(members_of(group)), without_(std::move(without)), seconds_(seconds) {}
+  Shrinking(stretto_group& group, std::vector<int> members, std::set<int> without, double seconds)
+      : group_(group), members_(std::move(members)), without_(std::move(without)), seconds_(seconds) {}
 
   /// The members agree on who is left, and make a group of these. Then they agree on whether all have
   /// succeeded and all are still there, or do it again. So no member gets the group unless all do.
   stretto_group* run() {
     LostLanes lanes;
     std::shared_ptr<Communicator> last = end_calls();
-    Made made;
+    std::unique_ptr<stretto_group> made;
     bool is_well = last == nullptr || !last->opened_channel()->is_spoilt();
     for (bool has_tried = false;; has_tried = true) {
       const std::optional<CensusValue> found = count(is_well);
@@ -82,7 +79,7 @@ class Shrinking {
       }
       const bool is_as_before = has_tried && left == left_;
       if (is_as_before && found->is_well) return made.release();
-      if (made) find_communicator(made->comm, last);
+      if (made) last = state_of(*made);
       // The group itself stays in use if nobody has ended, and no call has failed.
       if (has_tried || !found->is_well || left.size() + without_.size() < members_.size()) lanes.take(last);
       if (is_as_before) {
@@ -104,22 +101,12 @@ class Shrinking {
   [[nodiscard]] const std::vector<int>& left() const { return left_; }
 
  private:
-  struct Free {
-    void operator()(stretto_group* group) const {
-      // Others may wait for this rank in the group.
-      mpi.end_in(group->comm, 0, "the group shrinks once more");
-      delete group;
-    }
-  };
-  using Made = std::unique_ptr<stretto_group, Free>;
-
   [[nodiscard]] int in_job(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
 
   /// Ends this rank's collectives of the group that are under way. Returns its state.
   [[nodiscard]] std::shared_ptr<Communicator> end_calls() const {
     constexpr double longest = 5;  // s
-    std::shared_ptr<Communicator> state;
-    find_communicator(group_.comm, state);
+    std::shared_ptr<Communicator> state = state_of(group_);
     Channel* const channel = state == nullptr ? nullptr : state->opened_channel();
     if (channel == nullptr) return nullptr;
     if (!channel->is_idle()) state->end_from(0, "the group shrinks");
@@ -194,7 +181,7 @@ STRETTO_VISIBLE stretto_group* stretto_group_shrink(stretto_group* group, const 
       set_error("a group cannot shrink in a job with MPI, where a lost rank ends the job");
       return nullptr;
     }
-    const std::vector<int> members = members_of(*group);
+    std::vector<int> members = members_of(*group);
     std::set<int> in_job;
     for (const int rank : std::span(without, static_cast<std::size_t>(count))) {
       if (rank < 0 || rank >= group->size || rank == group->rank) {
@@ -204,7 +191,7 @@ STRETTO_VISIBLE stretto_group* stretto_group_shrink(stretto_group* group, const 
       }
       in_job.insert(members[static_cast<std::size_t>(rank)]);
     }
-    Shrinking shrinking(*group, std::move(in_job), seconds);
+    Shrinking shrinking(*group, std::move(members), std::move(in_job), seconds);
     stretto_group* const made = shrinking.run();
     if (made == nullptr) return nullptr;
     std::ranges::copy(shrinking.left(), left);

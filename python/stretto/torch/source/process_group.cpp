@@ -105,8 +105,8 @@ ProcessGroup::Other ProcessGroup::split(const StorePointer& store, const std::ve
   return makers_.part(store, ranks, options->timeout, name_ + ":split");
 }
 
-ProcessGroup::Left ProcessGroup::shrink_to_those_left(const std::vector<int>& without,
-                                                      std::chrono::milliseconds timeout) {
+ProcessGroup::Left ProcessGroup::shrink_to_those_left(std::chrono::milliseconds timeout,
+                                                      const std::vector<int>& without) {
   std::vector<int> left(ranks_.size());
   int count = 0;
   stretto_group* made = nullptr;
@@ -138,7 +138,7 @@ ProcessGroup::Left ProcessGroup::shrink_to_those_left(const std::vector<int>& wi
 ProcessGroup::Other ProcessGroup::shrink(const std::vector<int64_t>& without, int /*flags*/,
                                          const c10::intrusive_ptr<Base::Options>& options) {
   const auto timeout = options ? options->timeout : timeout_;
-  Left left = shrink_to_those_left({without.begin(), without.end()}, timeout);
+  Left left = shrink_to_those_left(timeout, {without.begin(), without.end()});
   if (left.ranks.size() + without.size() == ranks_.size()) return left.group;
   std::ostringstream lost;
   for (int rank = 0; rank < getSize(); ++rank) {

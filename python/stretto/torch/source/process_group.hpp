@@ -118,10 +118,9 @@ class ProcessGroup final : public Base {
     Other group;
     std::vector<int> ranks;  // in this group
   };
-  /// Returns a group of those who have not ended and come within `timeout`. Collective over them.
-  Left shrink_to_those_left(std::chrono::milliseconds timeout) {
-    return shrink_to_those_left({}, timeout);
-  }
+  /// Returns a group of those who have not ended and come within `timeout`. Collective over them. `without`:
+  /// who is left out in any case.
+  Left shrink_to_those_left(std::chrono::milliseconds timeout, const std::vector<int>& without = {});
   /// Returns a group of ranks that may be in different jobs, which only the other backend supports.
   Other merge(const StorePointer& store, const c10::intrusive_ptr<Base::Options>& options, const int& rank,
               const int& size);
@@ -132,9 +131,6 @@ class ProcessGroup final : public Base {
 
  private:
   void leave();
-#if TORCH_VERSION_MAJOR >= 2
-  Left shrink_to_those_left(const std::vector<int>& without, std::chrono::milliseconds timeout);
-#endif
   struct Call {
     c10d::OpType type;
     const char* title;  // for torch's profiler
