@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that is long enough for STRETTO_ONLINE to learn: as many sums of 64 KiB on MPI_COMM_WORLD as the
-// argument says; with another argument, the ranks are killed behind the third. Between them are calls with
-// which duels and agreements must not conflict: a non-blocking collective in flight, broadcasts from changing
-// roots in datatypes that differ between ranks, an operation that does not commute, and sums on two other
-// communicators, by two threads at once if MPI allows that. Rank 0 prints "right" if all results are right.
+// argument says, or sums of as many elements as a second one says; with another argument, the ranks are
+// killed behind the third. Between them are calls with which duels and agreements must not conflict: a
+// non-blocking collective in flight, broadcasts from changing roots in datatypes that differ between ranks,
+// an operation that does not commute, and sums on two other communicators, by two threads at once if MPI
+// allows that. Rank 0 prints "right" if all results are right.
 #include <csignal>
 #include <cstring>
 #include <thread>
@@ -22,26 +23,31 @@ void take_left(void* left, void* right, int* length, MPI_Datatype* /*type*/) {
 
 class Sums {
  public:
-  explicit Sums(MPI_Comm comm)
-      : comm_(comm), input_(count), output_(count), ranks_(size_of(comm)), rank_(rank_in(comm)) {}
+  explicit Sums(MPI_Comm comm, int length = count)
+      : comm_(comm),
+        length_(length),
+        input_(static_cast<std::size_t>(length)),
+        output_(static_cast<std::size_t>(length)),
+        ranks_(size_of(comm)),
+        rank_(rank_in(comm)) {}
 
   void reduce(int call) {
     fill(call);
-    MPI_Allreduce(input_.data(), output_.data(), count, MPI_INT, MPI_SUM, comm_);
+    MPI_Allreduce(input_.data(), output_.data(), length_, MPI_INT, MPI_SUM, comm_);
     check(call);
   }
 
   void reduce_in_background(int call, MPI_Request& request) {
     fill(call);
-    MPI_Iallreduce(input_.data(), output_.data(), count, MPI_INT, MPI_SUM, comm_, &request);
+    MPI_Iallreduce(input_.data(), output_.data(), length_, MPI_INT, MPI_SUM, comm_, &request);
   }
 
   void fill(int call) {
-    for (int i = 0; i < count; ++i) input_[static_cast<std::size_t>(i)] = i + call * (rank_ + 1);
+    for (int i = 0; i < length_; ++i) input_[static_cast<std::size_t>(i)] = i + call * (rank_ + 1);
   }
 
   void check(int call) const {
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < length_; ++i) {
       const int expected = ranks_ * i + call * ranks_ * (ranks_ + 1) / 2;
       CHECK(output_[static_cast<std::size_t>(i)] == expected, "in call " + std::to_string(call));
     }
@@ -49,6 +55,7 @@ class Sums {
 
  private:
   MPI_Comm comm_;
+  int length_;
   std::vector<int> input_;
   std::vector<int> output_;
   int ranks_;
@@ -86,7 +93,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, world_rank() % 2, 0, others.data());
   MPI_Comm_dup(MPI_COMM_WORLD, &others[1]);
 
-  Sums sums(MPI_COMM_WORLD);
+  Sums sums(MPI_COMM_WORLD, argc > 2 ? std::atoi(argv[2]) : count);
   Sums background(MPI_COMM_WORLD);
   for (int call = 0; call < calls; ++call) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -96,7 +103,7 @@ int main(int argc, char** argv) {
     if (call % 16 == 0) background.check(call);
     if (call % 8 == 0) broadcast(call, pair);
     if (call % 8 == 4) take_lefts(op);
-    if (argc > 2 && call == 2) raise(SIGKILL);
+    if (argc > 3 && call == 2) raise(SIGKILL);
   }
   const auto reduce_on = [&](MPI_Comm comm) {
     Sums here(comm);

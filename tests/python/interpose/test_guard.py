@@ -63,10 +63,11 @@ def memory_of(mpi: Runner, tmp_path: Path, mpi_name: str) -> Path:
 
 
 def rewrite(file: Path, fabric: dict[str, str] | None = None, **decision: Any) -> None:
-    """Replace all decisions by one, and parts of the file's fabric."""
+    """Replace all decisions by one, for calls from `bytes` on, and parts of the file's fabric."""
     content = json.loads(file.read_text())
     content["fabric"] |= fabric or {}
-    content["decisions"] = [{"nodes": 3, "ppn": 1, "call": "allreduce", "from": "64KiB", **decision}]
+    kind = {"nodes": 3, "ppn": 1, "call": "allreduce", "from": decision.get("bytes", "64KiB")}
+    content["decisions"] = [{**kind, **decision}]
     file.write_text(json.dumps(content))
 
 
@@ -128,11 +129,13 @@ def test_a_decision_that_takes_many_times_as_long_is_dropped_at_once(
     mpi: Runner, mpi_name: str, tmp_path: Path
 ) -> None:
     file = memory_of(mpi, tmp_path, mpi_name)
-    rewrite(file, spec=ABSURD, seconds=0.0011, bytes="64KiB")
+    # The time is the least that the file may name for as many segments. Calls take 30 times as long.
+    rewrite(file, spec=ABSURD, seconds=0.0017, bytes="1MiB")
+    elements = str((1 << 20) // 4)
     # The job is killed behind the third call. By then the file has been written.
-    assert not job(mpi, tmp_path, "killed", STRETTO_FABRIC=str(file)).right
+    assert not job(mpi, tmp_path, elements, "killed", STRETTO_FABRIC=str(file)).right
     assert [one.get("dropped") for one in json.loads(file.read_text())["decisions"]] == [True]
-    ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
+    ran = job(mpi, tmp_path, elements, STRETTO_FABRIC=str(file))
     assert ran.right, ran.output
     assert calls_by(tmp_path, ABSURD) == 0
 
