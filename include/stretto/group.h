@@ -188,8 +188,10 @@ int stretto_work_fail(stretto_work* work, const char* reason);
 const char* stretto_work_error(const stretto_work* work);
 /* Returns the rank from which the work received. */
 int stretto_work_source(const stretto_work* work);
-/* Writes the state of a work and the ranks that it waits for. Writes nothing for works of the MPI library. */
-void stretto_work_describe(stretto_work* work, char* text, size_t length);
+/* Writes which ranks have not come to a work that has not ended, then its state here and the ranks that it
+ * waits for. Who has not come is known by asking the other ranks; their answers are awaited for `seconds` at
+ * most (0: none is asked). Writes nothing for works of the MPI library. */
+void stretto_work_describe(stretto_work* work, double seconds, char* text, size_t length);
 /* Frees a work. A work that has not ended is given up; MPI still uses its buffers, so these must stay. */
 void stretto_work_free(stretto_work* work);
 

@@ -79,12 +79,22 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
   return 0;
 }
 
-/// Takes `auto` or a time.
+/// Takes 0, `auto` or a time.
 void take_watchdog(std::string_view name, std::string_view value, Settings& settings) {
-  constexpr double of_first_steps = 30;
-  settings.watchdog_adapts = value == "auto";
-  settings.watchdog_seconds =
-      settings.watchdog_adapts ? of_first_steps : parse_duration(name, value, settings);
+  if (value.empty()) return;
+  settings.watchdog = Watchdog::all_calls;
+  if (value == "auto") return;
+  settings.watchdog_adapts = false;
+  settings.watchdog_seconds = parse_duration(name, value, settings);
+  if (settings.watchdog_seconds == 0) settings.watchdog = Watchdog::off;
+}
+
+/// Returns whether timeouts adapt.
+bool parse_timeout(std::string_view name, std::string_view value, Settings& settings) {
+  if (value.empty() || value == "auto") return !value.empty();
+  settings.complaints.push_back(
+      {std::string(name), "must be auto, not \"" + std::string(value) + "\"", "it is ignored"});
+  return false;
 }
 
 /// Takes 0, 1 (as much as usual) or the bytes of each rank.
@@ -183,6 +193,7 @@ constexpr auto variables = std::to_array<Variable>({
     {"STRETTO_STRICT", take<&Settings::strict, parse_switch>},
     {"STRETTO_SUMMARY", take<&Settings::summary, parse_summary>},
     {"STRETTO_TABLE", take<&Settings::table_file, parse_text>},
+    {"STRETTO_TIMEOUT", take<&Settings::timeout_adapts, parse_timeout>},
     {topology_variable, take_topology},
     {"STRETTO_TRACE", take<&Settings::trace_folder, parse_text>},
     {"STRETTO_WATCHDOG", take_watchdog},

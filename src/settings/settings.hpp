@@ -19,6 +19,13 @@ struct Complaint {
 };
 
 /// The calls that the line at the end of the job counts (STRETTO_SUMMARY).
+enum class Watchdog {
+  off,
+  /// Where it costs nothing: in jobs without MPI.
+  where_free,
+  all_calls,
+};
+
 enum class Summary {
   none,
   all,
@@ -49,10 +56,14 @@ struct Settings {
   std::optional<int> streams;
   /// Calls are compared across ranks before they are carried out.
   bool check = false;
-  /// A collective that has not ended after this time is reported; 0: never.
-  double watchdog_seconds = 0;
+  /// Which calls are reported that do not end.
+  Watchdog watchdog = Watchdog::where_free;
+  /// After how long.
+  double watchdog_seconds = 30;
   /// Once the program's steps are known, their usual time takes the place of that (UsualSteps).
-  bool watchdog_adapts = false;
+  bool watchdog_adapts = true;
+  /// Without MPI: a call that takes far longer than the program's steps fails.
+  bool timeout_adapts = false;
   /// A rank waits this long in MPI_Init for the others to show that they run with Stretto; 0: without limit.
   /// Each rank uses its own environment, because rank 0's settings are sent later.
   double start_limit_seconds = 30;

@@ -145,13 +145,21 @@ def test_jobs_begin_fail_and_begin_again(
         check_right(ended)
 
 
-def test_a_rank_that_is_stuck_is_named(quiet: dict[str, str], tmp_path: Path) -> None:
-    settings = {**quiet, "STRETTO_WATCHDOG": "auto"}
-    *others, last = run_ranks(3, "stuck", settings, tmp_path)
-    check_right(last)
-    for ended in others:
+@pytest.mark.parametrize(("watchdog", "lines"), [("auto", 2), ("", 1), ("0", 0)])
+def test_a_rank_that_is_stuck_is_named(
+    quiet: dict[str, str], tmp_path: Path, watchdog: str, lines: int
+) -> None:
+    """By all others if the user asks for it, else by one of them."""
+    ended = run_ranks(3, "stuck", {**quiet, "STRETTO_WATCHDOG": watchdog}, tmp_path)
+    for one in ended:
+        check_right(one)
+    named = "(rank 2 has not called it; its last call here began "
+    assert sum(named in one.stdout for one in ended) == lines
+
+
+def test_a_timeout_adapts_to_the_steps(quiet: dict[str, str], tmp_path: Path) -> None:
+    for ended in run_ranks(3, "left alone", {**quiet, "STRETTO_TIMEOUT": "auto"}, tmp_path):
         check_right(ended)
-        assert "(rank 2 has not called it; its last call here began " in ended.stdout
 
 
 @pytest.mark.parametrize(("case", "status"), [("killed", -signal.SIGKILL), ("exception", 1)])
@@ -344,7 +352,7 @@ rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
 store = torch.distributed.FileStore(sys.argv[1], 2)
 torch.distributed.init_process_group("stretto", store=store, rank=rank, world_size=2)
 torch.distributed.all_reduce(torch.ones(9))
-print("by sockets:", load_extension().is_in_store_job())
+os.write(1, f"by sockets: {load_extension().is_in_store_job()}\\n".encode())  # at once
 torch.distributed.destroy_process_group()
 """
 

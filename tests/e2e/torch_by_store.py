@@ -185,6 +185,8 @@ def overdue(ranks: Ranks) -> None:
             line = refusal(wait)
             assert "has not ended after a timeout of 2 s" in line, line
             assert "of process group" in line, line
+        for wait in (works[0].wait, works[1].wait):
+            assert f"rank {ranks.last} has not called it" in refusal(wait)
         for tensor in tensors:
             tensor.fill_(7)
         ranks.meet("overdue")
@@ -195,15 +197,30 @@ def overdue(ranks: Ranks) -> None:
     check_total(ranks.size)
 
 
-def stuck(ranks: Ranks) -> None:
-    """A rank comes very late, after steps that are all alike."""
-    begin(ranks)
+def take_like_steps(ranks: Ranks) -> None:
     for _ in range(20):
         time.sleep(0.05)
         check_total(ranks.size)
+
+
+def stuck(ranks: Ranks) -> None:
+    """A rank comes very late, after steps that are all alike."""
+    begin(ranks)
+    take_like_steps(ranks)
     if ranks.is_last:
-        time.sleep(5)
+        time.sleep(8)
     check_total(ranks.size)
+
+
+def left_alone(ranks: Ranks) -> None:
+    """A rank does not come, and the others do not wait as long as the timeout."""
+    begin(ranks)
+    take_like_steps(ranks)
+    if not ranks.is_last:
+        line = refusal(lambda: check_total(ranks.size))
+        assert "far longer than the steps before it (STRETTO_TIMEOUT=auto)" in line, line
+        assert f"rank {ranks.last} has not called it" in line, line
+    ranks.meet("left alone")
 
 
 def check_until_failure(size: int) -> None:
@@ -383,6 +400,7 @@ CASES: dict[str, Callable[[Ranks], None]] = {
     "held": held,
     "fewer": fewer,
     "first groups": first_groups,
+    "left alone": left_alone,
     "late": late,
     "overdue": overdue,
     "stuck": stuck,

@@ -52,6 +52,15 @@ TEST(Settings, ComplainsOfWhatItDoesNotKnow) {
             "STRETTO_STRICT: must be 0 or 1, not \"yes\"");
 }
 
+TEST(Settings, ATimeoutAdaptsOrIsTheProgramsOwn) {
+  EXPECT_FALSE(parse_settings("").timeout_adapts);
+  EXPECT_TRUE(parse_settings("STRETTO_TIMEOUT=auto\n").timeout_adapts);
+  const Settings wrong = parse_settings("STRETTO_TIMEOUT=30s\n");
+  EXPECT_FALSE(wrong.timeout_adapts);
+  ASSERT_EQ(wrong.complaints.size(), 1U);
+  EXPECT_EQ(wrong.complaints[0].error, "must be auto, not \"30s\"");
+}
+
 TEST(Settings, ATimeWithoutAUnitIsInSeconds) {
   EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=30\n").watchdog_seconds, 30);
   EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=0.5min\n").watchdog_seconds, 30);
@@ -59,8 +68,11 @@ TEST(Settings, ATimeWithoutAUnitIsInSeconds) {
   EXPECT_FALSE(parse_settings("STRETTO_WATCHDOG=30\n").watchdog_adapts);
   EXPECT_TRUE(parse_settings("STRETTO_WATCHDOG=auto\n").watchdog_adapts);
   EXPECT_GT(parse_settings("STRETTO_WATCHDOG=auto\n").watchdog_seconds, 0);
+  EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=auto\n").watchdog, Watchdog::all_calls);
+  EXPECT_EQ(parse_settings("STRETTO_WATCHDOG=0\n").watchdog, Watchdog::off);
+  EXPECT_EQ(parse_settings("").watchdog, Watchdog::where_free);
   const Settings wrong = parse_settings("STRETTO_WATCHDOG=30x\n");
-  EXPECT_EQ(wrong.watchdog_seconds, 0);
+  EXPECT_EQ(wrong.watchdog, Watchdog::off);
   ASSERT_EQ(wrong.complaints.size(), 1U);
   EXPECT_EQ(wrong.complaints[0].error, "must be a time such as 30s, 500ms or 5min, not \"30x\"");
 }

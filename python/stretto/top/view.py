@@ -32,6 +32,8 @@ _UNKNOWN = "?"
 _LONGEST_COMMAND = 80
 _SHORT = 0.01
 """The seconds from which on the time since a call began is shown."""
+_LONG = 1.0
+"""The seconds in a call from which on the rank that is in none is not only late."""
 
 
 def look_once(reader: Reader, seconds: float) -> list[Job]:
@@ -151,10 +153,15 @@ def _remark(job: Job) -> str:
     awaited = job.awaited
     if awaited is None:
         return ""
-    others = [one.rates.inside or 0.0 for one in job.here if one is not awaited]
-    least, most = format_percent(min(others)), format_percent(max(others))
-    found = least if least == most else f"{least} to {most}"
+    others = [one for one in job.here if one is not awaited]
     here = "" if len(job.here) == job.ranks else " of those on this node"
+    waits = [one.now.seconds for one in others if one.now is not None and one.now.seconds >= _LONG]
+    if awaited.now is None and len(waits) == len(others) > 0:
+        call, since = _now_text(others[0]), three_digits(max(waits))
+        return f"rank {awaited.rank}{here} has not come to a call; the others are in {call} for {since} s"
+    shares = [one.rates.inside or 0.0 for one in others]
+    least, most = format_percent(min(shares)), format_percent(max(shares))
+    found = least if least == most else f"{least} to {most}"
     inside = _part(awaited.rates.inside)
     return f"rank {awaited.rank}{here} waits least ({inside}; the others {found}): they wait for it"
 

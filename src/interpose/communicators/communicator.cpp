@@ -455,6 +455,11 @@ void make_communicator_keyval() {
   mpi.Comm_create_keyval(&copy_nothing, &detach, &session.keyval, nullptr);
 }
 
+void look_at_communicators(const std::function<void(const Communicator&)>& look) {
+  const std::lock_guard lock(registry_mutex);
+  for (const Attachment* attachment : registry()) look(*attachment->state);
+}
+
 void free_all_communicators() {
   // The attributes stay. Their delete callback does not find them in the registry and does nothing.
   std::set<Attachment*> all;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -104,8 +105,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void refuse_channel() { native_only_ = true; }
 
   /// Returns the number of calls so far, and then counts one more.
-  std::uint64_t next_sequence() { return sequence_++; }
-  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+  std::uint64_t next_sequence() {
+    const std::uint64_t now = sequence_.load(std::memory_order_relaxed);
+    sequence_.store(now + 1, std::memory_order_release);
+    return now;
+  }
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_.load(std::memory_order_acquire); }
   /// Returns a name that is the same on all of its ranks. It is unique once they have agreed on tags.
   [[nodiscard]] std::string label() const;
 
@@ -190,7 +195,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int measurements_ = 0;
   std::string label_;
   CommunicatorId id_;
-  std::uint64_t sequence_ = 0;
+  std::atomic<std::uint64_t> sequence_{0};
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;
   std::size_t connections_from_;
@@ -242,6 +247,10 @@ class FreeingCommunicator {
 /// nothing that calls MPI is done there. To be called by threads of the program while they are in MPI. Takes
 /// a few nanoseconds if there is nothing to release.
 void release_gone_communicators();
+
+/// Shows all communicators to `look`, which must be quick: none can be added or freed meanwhile. Callable
+/// from any thread.
+void look_at_communicators(const std::function<void(const Communicator&)>& look);
 
 void free_all_communicators();
 

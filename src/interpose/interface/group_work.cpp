@@ -10,6 +10,7 @@
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/observe/live.hpp"
+#include "interpose/observe/watchdog.hpp"
 #include "interpose/operations/completion.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
@@ -128,12 +129,16 @@ STRETTO_VISIBLE int stretto_work_source(const stretto_work* work) {
   return work->source;
 }
 
-STRETTO_VISIBLE void stretto_work_describe(stretto_work* work, char* text, size_t length) {
+STRETTO_VISIBLE void stretto_work_describe(stretto_work* work, double seconds, char* text, size_t length) {
   if (length == 0) return;
   std::string state;
   for (MPI_Request& request : work->requests) {
     const Pending* pending = find_pending(request);
-    if (pending != nullptr && pending->call->try_describe_state(state)) break;
+    if (pending == nullptr || !pending->call->try_describe_state(state)) continue;
+    Watched* call = seconds > 0 ? pending->call->watched() : nullptr;
+    const std::string absent = call == nullptr ? "" : find_absent(*call, seconds);
+    if (!absent.empty()) state = absent + "; on this rank, " + state;
+    break;
   }
   const std::size_t fitting = std::min(state.size(), length - 1);
   std::memcpy(text, state.data(), fitting);

@@ -96,7 +96,7 @@ bool RollCall::all_have_answered(const CallId& call) const {
   return found == inquiries_.end() || found->second.unanswered.empty();
 }
 
-std::string RollCall::conclude(const CallId& call) {
+RollCall::Attendance RollCall::conclude(const CallId& call) {
   const auto found = inquiries_.find(call);
   if (found == inquiries_.end()) return {};
   const Inquiry inquiry = std::move(found->second);
@@ -116,12 +116,16 @@ std::string RollCall::conclude(const CallId& call) {
     text += (text.empty() ? "" : ", ") + list_ranks(inquiry.unanswered) +
             (inquiry.unanswered.size() == 1 ? " does" : " do") + " not answer";
   }
-  return text.empty() ? "all ranks have called it" : text;
+  return {.text = text.empty() ? "all ranks have called it" : text,
+          .another_waits_first = inquiry.another_waits_first};
 }
 
 void RollCall::wait(double seconds) const {
   std::array<pollfd, 2> files{pollfd{socket_.number(), POLLIN, 0}, pollfd{waits_.number(), POLLIN, 0}};
   poll(files.data(), files.size(), static_cast<int>(seconds * 1e3) + 1);
+  std::array<char, 64> letters{};
+  while (read(waits_.number(), letters.data(), letters.size()) > 0) {
+  }
 }
 
 std::optional<RollCall::Question> RollCall::receive() {
@@ -137,8 +141,9 @@ std::optional<RollCall::Question> RollCall::receive() {
     const auto found = inquiries_.find(call);
     if (found == inquiries_.end() || found->second.unanswered.erase(datagram.rank) == 0) continue;
     const Standing& standing = datagram.standing;
-    if (standing.calls > call.number) continue;
     Inquiry& inquiry = found->second;
+    if (standing.is_in_it != 0 && datagram.rank < session.world_rank) inquiry.another_waits_first = true;
+    if (standing.calls > call.number) continue;
     inquiry.missing.insert(datagram.rank);
     if (standing.calls > 0) inquiry.idle = std::min(inquiry.idle.value_or(standing.idle), standing.idle);
   }

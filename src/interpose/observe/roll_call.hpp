@@ -40,27 +40,32 @@ class RollCall {
   /// answered yet.
   void ask(const CallId& call, const std::vector<int>& ranks);
 
-  /// How far a rank is on a communicator.
+  /// How far a rank is on the communicator of a call.
   struct Standing {
-    std::uint64_t calls = 0;  // that it has started
-    double idle = 0;          // seconds since the start of the last one
+    std::uint64_t calls = 0;     // that it has started
+    double idle = 0;             // seconds since the start of the last one
+    std::uint64_t is_in_it = 0;  // 1: it waits in the call itself
   };
 
   /// Waits for `seconds`, until something arrives, or until wake(). Then answers the questions that have
-  /// arrived. standing_in() returns the Standing of this rank on a communicator.
+  /// arrived. standing_in() returns the Standing of this rank for a call.
   template <typename StandingIn>
   void serve(double seconds, const StandingIn& standing_in) {
     wait(seconds);
     while (std::optional<Question> question = receive()) {
-      answer(*question, standing_in(question->call.communicator));
+      answer(*question, standing_in(question->call));
     }
   }
   /// Callable from any thread.
   void wake() const;
 
   [[nodiscard]] bool all_have_answered(const CallId& call) const;
-  /// Returns the results of asking about a call, as text, and forgets them; empty if no rank was asked.
-  std::string conclude(const CallId& call);
+  struct Attendance {
+    std::string text;                  // empty if no rank was asked
+    bool another_waits_first = false;  // a lower rank than this one waits in the call, too
+  };
+  /// Returns the results of asking about a call, and forgets them.
+  Attendance conclude(const CallId& call);
 
  private:
   struct Question {
@@ -77,6 +82,7 @@ class RollCall {
     std::set<int> missing;
     /// The least seconds since a missing rank has started its last call; nothing if none has started any.
     std::optional<double> idle;
+    bool another_waits_first = false;
   };
 
   void wait(double seconds) const;

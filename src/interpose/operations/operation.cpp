@@ -59,7 +59,7 @@ void Operation::start() {
   note_start();
   if (!traits_.is_own) {
     trace_ = trace_call(state_, traits_, spec_, form_, sequence_, starts_++);
-    watch(*this);
+    if (form_ == Form::blocking) watch(*this);
   }
   if (may_begin()) begin();
   if (race_) start_seconds_ = seconds_now() - began_;

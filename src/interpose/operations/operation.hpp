@@ -74,9 +74,11 @@ class Operation final : public RequestedCall, public Watched {
   void fail(const std::string& reason) override;
   [[nodiscard]] std::uint64_t steps() override;
 
+  Watched* watched() override { return traits_.is_own ? nullptr : this; }
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *state_; }
   [[nodiscard]] std::uint64_t number() const override { return sequence_; }
+  [[nodiscard]] std::uint64_t starts() const override { return starts_.load(std::memory_order_relaxed); }
   bool try_describe_state(std::string& text) override;
 
  private:
@@ -102,7 +104,7 @@ class Operation final : public RequestedCall, public Watched {
   Form form_;
   CallBuffers& message_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t starts_ = 0;
+  std::atomic<std::uint64_t> starts_{0};
   double began_ = 0;
 
   SpinLock lock_;  // of all members below; only threads that start it, fail it, or ask for steps wait for it

@@ -6,6 +6,8 @@
 
 namespace stretto {
 
+class Watched;
+
 /// An operation, as seen by the threads that advance it. It is outstanding from its start until it has ended.
 class Outstanding {
  public:
@@ -19,6 +21,9 @@ class Outstanding {
 
   /// Returns the bytes of its message.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
+
+  /// Returns the program's call that it carries out, if the watchdog knows such calls; else nullptr.
+  virtual Watched* watched() { return nullptr; }
 
   /// Whether it has ended, so that the program can have its result.
   [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }

@@ -143,6 +143,14 @@ void add_outstanding(std::shared_ptr<Outstanding> operation) {
   notice(bytes);
 }
 
+void look_at_outstanding(const std::function<void(Watched&)>& look) {
+  const std::lock_guard guard(list_lock);
+  for (const auto& operation : list()) {
+    Watched* call = operation->watched();
+    if (call != nullptr && !operation->ended()) look(*call);
+  }
+}
+
 bool has_outstanding() {
   return counts().any_outstanding();
 }

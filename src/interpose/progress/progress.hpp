@@ -5,6 +5,7 @@
 // program computes. progress/rules.hpp has the rules.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "interpose/progress/outstanding.hpp"
@@ -23,6 +24,10 @@ void stop_helper();
 
 /// Adds an operation that is to be advanced until it has ended.
 void add_outstanding(std::shared_ptr<Outstanding> operation);
+
+/// Shows all outstanding calls of the program to `look`, which must be quick: no other one can begin or be
+/// removed meanwhile.
+void look_at_outstanding(const std::function<void(Watched&)>& look);
 
 /// Whether any operation is outstanding. Takes a few nanoseconds.
 bool has_outstanding();

@@ -82,7 +82,7 @@ struct Session {
   /// Whether something observes all calls, including those that would go straight to the library.
   [[nodiscard]] bool observes_all_calls() const {
     return !settings.statistics_file.empty() || !settings.trace_folder.empty() || settings.check ||
-           settings.watchdog_seconds > 0 || settings.summary == Summary::all;
+           settings.watchdog == Watchdog::all_calls || settings.summary == Summary::all;
   }
 
   /// Whether the calls that Stretto handles are counted.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace stretto {
@@ -12,10 +13,11 @@ namespace stretto {
 /// communicator.
 class UsualSteps {
  public:
-  void add(double seconds) {
-    last_[count_++ % last_.size()] = seconds;
-    // The first steps also set things up.
-    if (count_ >= least_known) longest_ = std::max(seconds, longest_ * remembered);
+  /// Adds so many steps that took `seconds` together. It is not known how that was shared, so one of them may
+  /// have taken all of it.
+  void add(double seconds, std::uint64_t steps = 1) {
+    add_one(seconds);
+    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(steps, most_known); ++i) add_one(0);
   }
 
   /// Returns the seconds that a step takes only if a rank is stuck; nothing while too few steps are known.
@@ -29,6 +31,12 @@ class UsualSteps {
   }
 
  private:
+  void add_one(double seconds) {
+    last_[count_++ % last_.size()] = seconds;
+    // The first steps also set things up.
+    if (count_ >= least_known) longest_ = std::max(seconds, longest_ * remembered);
+  }
+
   static constexpr std::size_t least_known = 8;
   static constexpr std::size_t most_known = 64;
   static constexpr double shortest = 0.5;                // an operating system may take a core for this long

@@ -74,7 +74,9 @@ def test_for_whom_the_others_wait(mpi: Runner, tmp_path: Path) -> None:
     assert waiting["inside"] > 0.9
     assert waiting["now"]["seconds"] > 0.2
     assert late["now"] is None
-    assert "rank 1 waits least (0 %; the others" in table
+    assert (
+        "rank 1 waits least (0 %; the others" in table or "rank 1 has not come to a call; the others" in table
+    )
     assert "allreduce of 4000 B" in table
     assert process.returncode == 0
 

@@ -38,6 +38,9 @@ KeptBuffers& kept() {
 /// the system may have refused a completing thread.
 constexpr std::chrono::milliseconds longest_sleep{10};
 
+/// How often a work looks within its timeout whether anything has moved. That is how exact the timeout is.
+constexpr int looks = 64;
+
 /// Polls until it is known whether the core is shared, or the call has ended. Returns whether the call has
 /// ended. The thread yields the core with the default slices. With short slices (as in stretto_work_wait())
 /// it would get the core back at once.
@@ -105,8 +108,7 @@ bool Work::is_receive() const {
   return task_.type == c10d::OpType::RECV || task_.type == c10d::OpType::RECVANYSOURCE;
 }
 
-/// Whether nothing has moved for the timeout. Looks 16 times in a timeout, so that time is exact to a
-/// sixteenth.
+/// Whether nothing has moved for the timeout. Looks only now and then.
 bool Work::is_overdue() {
   const auto now = Clock::now();
   const bool is_message = is_receive() || task_.type == c10d::OpType::SEND;
@@ -114,7 +116,7 @@ bool Work::is_overdue() {
     moved_ = now;
     return false;
   }
-  if (now - looked_ < task_.timeout / 16) return false;
+  if (now - looked_ < task_.timeout / looks) return false;
   looked_ = now;
   unsigned long long steps = 0;
   for (stretto_work* call : calls_) steps += stretto.work_steps(call);
@@ -151,7 +153,7 @@ bool Work::try_end() {
 
 bool Work::end_anyway(const std::string& why) {
   const MayCallMpi may;
-  const std::lock_guard<std::mutex> turn(turn_);  // another thread holds it for less than a millisecond
+  const std::lock_guard<std::mutex> turn(turn_);  // another thread holds it for long only if the work fails
   if (!may || has_ended()) return false;
   if (is_complete()) {
     end();
@@ -263,11 +265,17 @@ void Work::end() {
   conclude(error);
 }
 
-/// Makes the work fail because it is overdue. Without MPI, this rank's part in the group ends, as with gloo.
+/// Makes the work fail because it is overdue, with a line that says which ranks have not come. Without MPI,
+/// this rank's part in the group ends, as with gloo.
 void Work::fail_overdue() {
   std::array<char, 400> standing{};
+  // A rank that lives answers within milliseconds. The error must not come much later than the timeout.
+  constexpr double shortest = 0.01;
+  constexpr double longest = 1;
+  const double seconds = std::chrono::duration<double>(task_.timeout).count();
+  const double for_answers = std::clamp(seconds / looks, shortest, longest);
   for (stretto_work* call : calls_) {
-    if (standing[0] == 0) stretto.work_describe(call, standing.data(), standing.size());
+    if (standing[0] == 0) stretto.work_describe(call, for_answers, standing.data(), standing.size());
   }
   fail(overdue(task_.timeout, standing.data()));
 }
