@@ -181,7 +181,7 @@ def tensorflow() -> Path:
 
 @pytest.fixture(scope="session")
 def torch_libraries() -> Path:
-    """The Python interpreter that has Accelerate, DeepSpeed and Ray."""
+    """The Python interpreter that has Accelerate, DeepSpeed, Ray and torchft."""
     python = ROOT / ".frameworks" / "torch" / "bin" / "python"
     assert python.exists(), "libraries above PyTorch are not installed: make frameworks"
     return python

@@ -8,7 +8,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +86,59 @@ def test_torchrun_restarts_ranks(run_program: Run, quiet: dict[str, str], tmp_pa
     line = line_of(2, "torch_by_store.py", "restarted", options=["--max-restarts", "1"])
     output = run_program(line, {**quiet, "MEETING": str(tmp_path / "meeting")}, SECONDS)
     assert lines_of_right(output) == 2
+
+
+# A rank that calls until it is killed, or until one is missing.
+ELASTIC = """
+import itertools, os, sys, torch, torch.distributed as dist
+dist.init_process_group("stretto")
+size = dist.get_world_size()
+open(f"{sys.argv[1]}/{size}-{dist.get_rank()}", "w")
+for call in itertools.count():
+    total = torch.ones(1000)
+    dist.all_reduce(total)
+    assert torch.all(total == size)
+    if size == 2 and call == 20:
+        break
+dist.destroy_process_group()
+os.write(1, b"right\\n")
+"""
+
+
+@pytest.mark.long
+def test_torchrun_goes_on_without_a_node(quiet: dict[str, str], tmp_path: Path) -> None:
+    """A node's agent is killed with its ranks. The other agents start their ranks anew, as a smaller job."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "elastic.py").write_text(ELASTIC)
+    agents = []
+    with contextlib.ExitStack() as stack:
+        for node in range(3):
+            meeting = f"is_host={int(node == 0)},last_call_timeout=5,keep_alive_interval=1"
+            line = [*PYTHON, "-m", "torch.distributed.run", "--nnodes", "1:4", "--nproc-per-node", "1"]
+            line += ["--max-restarts", "3", "--rdzv-backend", "c10d", "--rdzv-conf", meeting]
+            line += ["--rdzv-endpoint", f"127.0.0.1:{port}", "--local-addr", "127.0.0.1"]
+            line += [str(tmp_path / "elastic.py"), str(tmp_path)]
+            agent = subprocess.Popen(
+                line, env={**os.environ, **quiet}, stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+            stack.enter_context(agent)
+            stack.callback(agent.kill)
+            agents.append(agent)
+        until = time.monotonic() + SECONDS
+        while not all((tmp_path / f"3-{rank}").exists() for rank in range(3)):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        lost = agents.pop()
+        # torchrun starts its ranks in sessions of their own.
+        ranks = Path(f"/proc/{lost.pid}/task/{lost.pid}/children").read_text().split()
+        for process in [lost.pid, *map(int, ranks)]:
+            os.kill(process, signal.SIGKILL)
+        outputs = [one.communicate(timeout=SECONDS)[0] for one in agents]
+    assert [(one.returncode, output) for one, output in zip(agents, outputs, strict=True)] == [
+        (0, "right\n")
+    ] * 2
 
 
 def run_ranks(

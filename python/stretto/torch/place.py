@@ -55,6 +55,8 @@ class _Word:
     """Where others reach the rank; empty if that is the loopback. Only where a job may begin."""
     network: str = ""
     """The name of the network in which all have the same loopback."""
+    process: str = ""
+    """A name that no other process has. Only where a job may begin."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class _Answer:
     any. None: the loopback is the same for all."""
 
 
+_random = secrets.token_hex(8)  # children by fork() have it, too
 # The word of this process, once a job without MPI has begun.
 _own = _Word()
 _groups_made = itertools.count()
@@ -87,7 +90,9 @@ def find_place(store: Any, rank: int, ranks: list[int], timeout: timedelta) -> P
     clock = Clock(timeout)
     word, host = _own_word(rank, len(ranks)), _find_host(store)
     if not load_extension().may_join_store_job() and mpi_place() is None:
-        word = replace(word, address=own_address(host), network=own_network())
+        word = replace(
+            word, address=own_address(host), network=own_network(), process=f"{_random} {os.getpid()}"
+        )
     secrecy = Secrecy(store, len(ranks), os.environ)
     with ExitStack() as until_begun:
 
@@ -125,7 +130,9 @@ def _decide(words: Sequence[_Word], ranks: list[int], secrecy: Secrecy, until_be
     """Returns the answer to all. `until_begun` ends when the job that begins has begun, or failed."""
     jobs = {one.job for one in words}
     is_new = "" in jobs and jobs <= {"", _MPI}  # what only some can begin, none begins
-    if len(jobs) > 1 and not is_new:
+    # A program may have a thread for each rank.
+    processes = [one.process for one in words if one.process]
+    if (len(jobs) > 1 and not is_new) or len(set(processes)) < len(processes):
         return _Answer()
     job = secrets.token_hex(8) if is_new else words[0].job
     numbers = list(range(len(words))) if is_new else [one.number for one in words]

@@ -53,6 +53,12 @@ def test_ranks_of_several_jobs_have_none_in_common(jobs: tuple[str, ...]) -> Non
     assert answer(*in_jobs(*jobs)) == place._Answer()
 
 
+def test_threads_of_one_process_are_no_ranks() -> None:
+    one, other = (place._Word(process=name) for name in ("a 1", "a 2"))
+    assert answer(one, other).job
+    assert answer(one, other, one) == place._Answer()
+
+
 def test_the_loopback_serves_ranks_of_one_network_only() -> None:
     elsewhere = place._Word(network="another network")
     with_address = place._Word(address="10.0.0.2", network="another network")
