@@ -82,7 +82,8 @@ class Replica:
         step = self.manager.current_step()
         inputs = torch.randn(16, 64, generator=torch.Generator().manual_seed(step))
         self.descent.zero_grad()
-        nn.functional.cross_entropy(self.together(inputs), inputs[:, :10].argmax(1)).backward()
+        loss: Any = nn.functional.cross_entropy(self.together(inputs), inputs[:, :10].argmax(1))
+        loss.backward()
         self.descent.step()
         if self.manager.current_step() > step:
             self.present[self.manager.current_step()] = self.manager.num_participants()

@@ -12,17 +12,15 @@ import torch.distributed
 from stretto.support.errors import StrettoError
 from stretto.torch.groups import create
 
-try:
-    from torchft.process_group import ProcessGroupWrapper
-except ImportError as error:
-    raise StrettoError(
-        f"stretto.torch.torchft needs torchft ({error}); install it: pip install torchft"
-    ) from None
-
 if TYPE_CHECKING:
     _Wrapper = object
 else:
-    _Wrapper = ProcessGroupWrapper
+    try:
+        from torchft.process_group import ProcessGroupWrapper as _Wrapper
+    except ImportError as error:
+        raise StrettoError(
+            f"stretto.torch.torchft needs torchft ({error}); install it: pip install torchft"
+        ) from None
 
 dist: Any = torch.distributed  # its stubs are incomplete
 
@@ -42,8 +40,8 @@ class _Options:
 class ProcessGroupStretto(_Wrapper):
     """A group whose ranks change: torchft configures it anew whenever a replica dies or comes.
 
-    Each time, the process leaves its job and begins one with the ranks that are there. A process is in one job
-    at a time, so gloo carries a group out if the process is in another job already, or holds several ranks.
+    Each time, the process leaves its job and begins one with the ranks that are there. A process is in one
+    job at a time, and is one rank of it. Otherwise gloo carries out the group's calls.
     """
 
     _timeout: timedelta
@@ -62,4 +60,5 @@ class ProcessGroupStretto(_Wrapper):
         return group
 
     def getBackendName(self) -> str:  # noqa: N802  torchft's name
+        """Returns the name that torchft's manager writes into its lines."""
         return "torchft-stretto"
