@@ -212,6 +212,21 @@ def test_a_rank_that_is_stuck_is_named(
     assert sum(named in one.stdout for one in ended) == lines
 
 
+@pytest.mark.parametrize("kept", ["10", "0", None])
+def test_pytorchs_flight_recorder_has_the_calls(
+    quiet: dict[str, str], tmp_path: Path, kept: str | None
+) -> None:
+    settings = quiet if kept is None else {**quiet, "TORCH_FR_BUFFER_SIZE": kept}
+    for ended in run_ranks(3, "recorded", settings, tmp_path):
+        check_right(ended)
+    if kept != "0":
+        tool = [*PYTHON, "-m", "torch.distributed.flight_recorder.fr_trace", str(tmp_path / "dumps")]
+        found = subprocess.run(tool, capture_output=True, text=True, timeout=SECONDS)
+        told = found.stdout + found.stderr
+        assert "input sizes: [[2, 3]]" in told, told
+        assert "missing ranks: {2}" in told, told
+
+
 def test_a_timeout_adapts_to_the_steps(quiet: dict[str, str], tmp_path: Path) -> None:
     for ended in run_ranks(3, "left alone", {**quiet, "STRETTO_TIMEOUT": "auto"}, tmp_path):
         check_right(ended)

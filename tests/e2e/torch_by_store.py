@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 import os
+import pickle
 import signal
 import sys
 import tempfile
@@ -212,6 +214,38 @@ def stuck(ranks: Ranks) -> None:
     check_total(ranks.size)
 
 
+def recorded(ranks: Ranks) -> None:
+    """PyTorch's Flight Recorder has the latest calls, and where they were made.
+
+    The last rank makes one less.
+    """
+    begin(ranks, SHORT)
+    for call in range(25):
+        dist.all_reduce(torch.ones(call))
+    if not ranks.is_last:
+        refusal(lambda: dist.all_reduce(torch.ones(2, 3)))
+    its: Any = torch._C._distributed_c10d
+    content = its._dump_fr_trace()
+    folder = Path(os.environ["MEETING"]).with_name("dumps")
+    folder.mkdir(exist_ok=True)
+    (folder / f"rank_{ranks.rank}").write_bytes(content)
+    entries = pickle.loads(content).get("entries", [])
+    kept = {"10": 10, "0": 0}.get(os.environ.get("TORCH_FR_BUFFER_SIZE", ""), 25 + (not ranks.is_last))
+    assert len(entries) == kept
+    assert len(json.loads(its._dump_fr_trace_json()).get("entries", [])) == kept
+    assert len(pickle.loads(its._dump_fr_trace(onlyActive=True))["entries"]) == (
+        kept > 0 and not ranks.is_last
+    )
+    for entry in entries:
+        places = [frame["name"] for frame in entry["frames"]]
+        assert ("recorded" in places) == (kept == 10)
+        assert entry["state"] == ("completed" if entry["collective_seq_id"] <= 25 else "scheduled")
+    if kept:
+        last = entries[-1 if ranks.is_last else -2]
+        assert (last["profiling_name"], last["input_sizes"]) == ("gloo:all_reduce", [[24]])
+    ranks.meet("recorded")
+
+
 def left_alone(ranks: Ranks) -> None:
     """A rank does not come, and the others do not wait as long as the timeout."""
     begin(ranks)
@@ -401,6 +435,7 @@ CASES: dict[str, Callable[[Ranks], None]] = {
     "fewer": fewer,
     "first groups": first_groups,
     "left alone": left_alone,
+    "recorded": recorded,
     "late": late,
     "overdue": overdue,
     "stuck": stuck,

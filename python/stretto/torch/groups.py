@@ -16,12 +16,13 @@ import torch.distributed
 from stretto.launch.environment import read_choice
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_count
+from stretto.torch import flight_recorder, shrinking
 from stretto.torch.extension import load_extension
 from stretto.torch.place import find_place
-from stretto.torch.shrinking import mend
 
 dist: Any = torch.distributed  # its stubs are incomplete
-mend()
+shrinking.mend()
+flight_recorder.mend()
 
 
 def create(options: Any, gloo: Any = None) -> Any:

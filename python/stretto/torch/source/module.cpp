@@ -8,6 +8,7 @@
 
 #include "completion.hpp"
 #include "ending.hpp"
+#include "flight_recorder.hpp"
 #include "interface.hpp"
 #include "job.hpp"
 #include "process_group.hpp"
@@ -97,6 +98,9 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   module.def("agree", &agree, released);
   module.def("abort", [](int status) { stretto.abort(status); });
   module.def("has_given_up", &has_given_up);
+  module.def("recorded_calls", [](bool with_frames, bool only_active) {
+    return flight_recorder().dump(with_frames, only_active);
+  });
   module.def("begin_by_store", [](int rank, int ranks, const c10::intrusive_ptr<c10d::Store>& store,
                                   const std::optional<std::string>& host, const python::bytes& secret,
                                   std::chrono::milliseconds timeout) {

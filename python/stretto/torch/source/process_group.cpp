@@ -5,6 +5,8 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -183,6 +185,19 @@ std::string ProcessGroup::describe(const char* name, const Tensors& buffers) con
   return text.str();
 }
 
+std::optional<std::uint64_t> ProcessGroup::record(const Call& call) {
+  using c10d::OpType;
+  const bool is_message =
+      call.type == OpType::SEND || call.type == OpType::RECV || call.type == OpType::RECVANYSOURCE;
+  if (is_message || !flight_recorder().is_on()) return std::nullopt;
+  // PyTorch names the group after it was made.
+  if (!recorded_) recorded_ = FlightRecorder::make_group(getGroupUid(), getGroupDesc(), ranks_);
+  // PyTorch's tools know only names of its own backends.
+  std::string name = "gloo" + std::string(call.title).substr(std::strlen("stretto"));
+  return flight_recorder().note(recorded_,
+                                {std::move(name), call.inputs, call.outputs, timeout_of(call.timeout)});
+}
+
 ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_work*> works) {
   const auto failed = std::find(works.begin(), works.end(), nullptr);
   if (failed != works.end()) {
@@ -196,11 +211,12 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
     throw std::runtime_error(std::string("stretto: ") + call.name + ": " + error);
   }
   ++sequence_;
+  const auto recorded = record(call);
   auto work = c10::make_intrusive<Work>(
       getRank(),
       Work::Task{call.type, call.title, describe(call.name, call.buffers), timeout_of(call.timeout),
                  std::move(call.inputs), std::move(call.buffers), std::move(call.outputs),
-                 std::move(call.finish)},
+                 std::move(call.finish), recorded},
       std::move(works));
   complete_later(work, call.is_async);
   return work;

@@ -16,10 +16,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ending.hpp"
+#include "flight_recorder.hpp"
 #include "job.hpp"
 #include "streams.hpp"
 #include "work.hpp"
@@ -151,6 +153,10 @@ class ProcessGroup final : public Base {
     operator stretto_group*() const { return group_; }  // NOLINT(google-explicit-constructor)
 
    private:
+    struct Placed {
+      Placed() { flight_recorder().note_place(); }
+    };
+    Placed placed_;  // before there are locks
     MayCallMpi may_;
     std::unique_lock<std::mutex> lock_;
     stretto_group* group_;
@@ -170,6 +176,8 @@ class ProcessGroup final : public Base {
                           Tensors results);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
+  /// Notes a collective for PyTorch's Flight Recorder. Returns its number there, unless it is off.
+  std::optional<std::uint64_t> record(const Call& call);
   /// Whether a group of another backend carries out a call, since Stretto does not support it.
   [[nodiscard]] bool is_for_other(const Tensors& tensors) const {
     return makers_.other && (tensors.size() != 1 || tensors[0].layout() != at::kStrided);
@@ -186,6 +194,7 @@ class ProcessGroup final : public Base {
   std::chrono::milliseconds timeout_;
   std::string name_;
   std::atomic<uint64_t> sequence_{0};
+  std::shared_ptr<FlightRecorder::Group> recorded_;
   StorePointer store_;
   /// Of this group and those to which it shrinks: the store of the first one, and how many have followed.
   StorePointer first_store_ = store_;

@@ -13,6 +13,7 @@
 #include "completion.hpp"
 #include "core.hpp"
 #include "ending.hpp"
+#include "flight_recorder.hpp"
 #include "interface.hpp"
 #include "job.hpp"
 #include "streams.hpp"
@@ -296,6 +297,7 @@ void Work::fail(const std::string& error) {
 void Work::conclude(const std::exception_ptr& error) {
   if (error != nullptr) last_failure = Clock::now();
   works_in_flight -= is_receive() ? 0 : 1;
+  if (task_.recorded) flight_recorder().note_end(*task_.recorded, error == nullptr);
   finish(error);
 }
 

@@ -48,6 +48,8 @@ class Work final : public c10d::Work {
     std::vector<at::Tensor> outputs;
     /// Copies the result from the buffers to the outputs. May be empty.
     std::function<void()> finish;
+    /// The number of the call in the flight recorder, if that has it.
+    std::optional<std::uint64_t> recorded;
   };
 
   Work(int rank, Task task, std::vector<stretto_work*> calls);
