@@ -24,7 +24,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C code */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 7
+#define STRETTO_GROUP_INTERFACE 8
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;

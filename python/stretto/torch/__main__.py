@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 from stretto.support.errors import StrettoError
-from stretto.torch.building import build_for_wheel, place_of_extension
+from stretto.torch.building import build_for_wheel, place_of_extension, prebuilt_extension
 from stretto.torch.extension import load_extension
-from stretto.torch.prebuilt import prebuilt_extension
 
 try:
     match sys.argv[1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the C++ part of the backend, against the user's PyTorch at the first use, or for a wheel."""
+"""The C++ part of the backend: the wheel's, or one that is built for the user's PyTorch at its first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,20 @@ from stretto.support.errors import StrettoError
 from stretto.support.files import beside, cache_folder, leftovers, locked
 from stretto.support.heartbeat import lines_now_and_then
 from stretto.torch import command
-from stretto.torch.prebuilt import prebuilt_name
+
+
+def prebuilt_extension() -> Path | None:
+    """Returns the wheel's extension for this PyTorch and this Python; None if the wheel has none."""
+    name = prebuilt_name()
+    return next((file for file in paths.prebuilt_extensions() if file.name == name), None)
+
+
+def prebuilt_name() -> str:
+    """Returns the file's name, which is the same on every machine with this PyTorch and this Python."""
+    # PyTorch's builds for CPUs and for GPUs share a C++ interface: 2.13.0+cpu, 2.13.0+cu130, 2.13.0.
+    release = torch.__version__.partition("+")[0]
+    key = command.fingerprint(release, command.options())
+    return f"{paths.prebuilt_prefix(release)}{key}{command.SUFFIX}"
 
 
 def place_of_extension() -> Path:

@@ -14,9 +14,8 @@ from types import ModuleType, TracebackType
 
 from stretto.support import paths
 from stretto.support.errors import StrettoError
-from stretto.torch.building import built_extension
+from stretto.torch.building import built_extension, prebuilt_extension
 from stretto.torch.command import module_name
-from stretto.torch.prebuilt import prebuilt_extension
 
 
 @functools.cache

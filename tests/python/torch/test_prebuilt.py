@@ -12,7 +12,7 @@ import torch
 from stretto.support import files, paths
 from stretto.support.errors import StrettoError
 from stretto.torch import building, command, extension
-from stretto.torch.prebuilt import prebuilt_extension, prebuilt_name
+from stretto.torch.building import prebuilt_extension, prebuilt_name
 
 RELEASE = torch.__version__.partition("+")[0]
 
