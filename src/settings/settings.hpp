@@ -18,7 +18,7 @@ struct Complaint {
   std::string instead;  // what happens instead, unless STRETTO_STRICT is set
 };
 
-/// The calls that the line at the end of the job counts (STRETTO_SUMMARY).
+/// The calls that are reported if they do not end (STRETTO_WATCHDOG).
 enum class Watchdog {
   off,
   /// Where it costs nothing: in jobs without MPI.
@@ -26,6 +26,7 @@ enum class Watchdog {
   all_calls,
 };
 
+/// The calls that the line at the end of the job counts (STRETTO_SUMMARY).
 enum class Summary {
   none,
   all,

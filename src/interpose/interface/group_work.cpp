@@ -135,7 +135,7 @@ STRETTO_VISIBLE void stretto_work_describe(stretto_work* work, double seconds, c
   for (MPI_Request& request : work->requests) {
     const Pending* pending = find_pending(request);
     if (pending == nullptr || !pending->call->try_describe_state(state)) continue;
-    Watched* call = seconds > 0 ? pending->call->watched() : nullptr;
+    const Watched* call = seconds > 0 ? pending->call->watched() : nullptr;
     const std::string absent = call == nullptr ? "" : find_absent(*call, seconds);
     if (!absent.empty()) state = absent + "; on this rank, " + state;
     break;

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "interpose/communicators/communicator.hpp"
@@ -49,6 +51,7 @@ struct Entry {
 struct Begun {
   std::uint64_t calls = 0;
   double last_at = 0;
+  double seen_at = 0;  // the communicator itself
   UsualSteps steps;
 };
 
@@ -78,21 +81,17 @@ constinit Immortal<std::condition_variable> answered;
 constexpr std::size_t most_asking_ranks = 1024;
 constexpr int always_asking_ranks = 4;
 
-bool is_on() {
-  switch (session.settings.watchdog) {
-    case Watchdog::off:
-      return false;
-    case Watchdog::where_free:
-      return !mpi.has_library() && session.topology.ranks() > 1;
-    case Watchdog::all_calls:
-      break;
-  }
-  return true;
-}
+/// If more communicators are known, those that were freed are forgotten.
+constexpr std::size_t most_begun = 1024;
 
 /// Whether the user has not asked for reports. Then one rank speaks for all that wait in a call.
 bool is_unasked() {
   return session.settings.watchdog == Watchdog::where_free;
+}
+
+bool is_on() {
+  if (is_unasked()) return !mpi.has_library() && session.topology.ranks() > 1;
+  return session.settings.watchdog != Watchdog::off;
 }
 
 /// The least seconds until such a report: most ranks that come this late for once are not stuck.
@@ -110,20 +109,25 @@ void look_at_calls(const Look& look) {
   for (Watched* call : blocking_calls()) look(*call);
 }
 
-/// Looks at how many calls the program has started on each communicator.
+/// Notes how many calls the program has started on each communicator.
 void count_calls() {
   const double now = seconds_now();
   look_at_communicators([&](const Communicator& state) {
     const std::uint64_t calls = state.sequence();
     if (calls == 0 || state.native_only()) return;
     Begun& there = begun()[state.id()];
+    there.seen_at = now;
     if (calls <= there.calls) return;
     if (there.calls > 0) there.steps.add(now - there.last_at, calls - there.calls);
     there.calls = calls;
     there.last_at = now;
   });
+  // Others may still ask about a communicator that was freed here.
+  if (begun().size() > most_begun)
+    std::erase_if(begun(), [&](const auto& one) { return one.second.seen_at < now; });
 }
 
+/// Notes the calls that have not ended.
 void note_calls() {
   std::vector<Seen> in_flight;
   look_at_calls([&](const Watched& call) { in_flight.push_back(seen_of(call)); });
@@ -136,12 +140,35 @@ void note_calls() {
   entries() = std::move(all);
 }
 
+/// Notes what there is to know of this rank's calls now.
+void look() {
+  count_calls();
+  note_calls();
+}
+
+/// Calls act(call, id, entry) for those calls that have not ended and fulfil is(id, entry).
+template <typename Is, typename Act>
+void look_at_calls_that(const Is& is, const Act& act) {
+  if (std::ranges::none_of(entries(), [&](const auto& one) { return is(one.first.id, one.second); })) return;
+  look_at_calls([&](Watched& call) {
+    const auto found = entries().find(seen_of(call));
+    if (found != entries().end() && is(found->first.id, found->second))
+      act(call, found->first.id, found->second);
+  });
+}
+
+/// Returns the seconds after which a call takes too long for the program's steps; nothing while too few are
+/// known.
+std::optional<double> usual_limit(const CommunicatorId& communicator) {
+  const auto found = begun().find(communicator);
+  return found == begun().end() ? std::nullopt : found->second.steps.limit();
+}
+
 /// Returns the seconds after which a call is overdue.
 double limit_of(const CommunicatorId& communicator) {
   const double given = session.settings.watchdog_seconds;
-  const auto found = begun().find(communicator);
-  if (!session.settings.watchdog_adapts || found == begun().end()) return given;
-  const double usual = found->second.steps.limit().value_or(given);
+  if (!session.settings.watchdog_adapts) return given;
+  const double usual = usual_limit(communicator).value_or(given);
   return is_unasked() ? std::max(usual, least_unasked) : usual;
 }
 
@@ -189,19 +216,13 @@ bool awaits_answers(const CallId& id, const Entry& entry) {
 
 /// Asks the other ranks about calls that are overdue, and reports them once the answers are there.
 void look_at_overdue() {
-  if (std::ranges::none_of(entries(), [](const auto& one) { return is_overdue(one.first.id, one.second); }))
-    return;
   std::map<CallId, std::vector<int>> questions;
   std::vector<std::string> reports;
-  look_at_calls([&](Watched& call) {
-    const Seen seen = seen_of(call);
-    const auto found = entries().find(seen);
-    if (found == entries().end() || !is_overdue(seen.id, found->second)) return;
-    Entry& entry = found->second;
-    if (may_ask(call.communicator()) && (entry.asked_at == 0 || awaits_answers(seen.id, entry))) {
+  look_at_calls_that(is_overdue, [&](Watched& call, const CallId& id, Entry& entry) {
+    if (may_ask(call.communicator()) && (entry.asked_at == 0 || awaits_answers(id, entry))) {
       if (entry.asked_at == 0) entry.asked_at = seconds_now();
-      questions.try_emplace(seen.id, call.communicator().ranks_in_world());
-    } else if (auto text = report_of(call, seen.id, entry)) {
+      questions.try_emplace(id, call.communicator().ranks_in_world());
+    } else if (auto text = report_of(call, id, entry)) {
       reports.push_back(*std::move(text));
     }
   });
@@ -210,34 +231,29 @@ void look_at_overdue() {
   for (const auto& [call, ranks] : questions) roll_call().ask(call, ranks);
 }
 
-/// Returns the seconds after which a call fails (STRETTO_TIMEOUT=auto); nothing while too few steps are
-/// known.
-std::optional<double> timeout_of(const CommunicatorId& communicator) {
+/// Ends calls of groups that wait for a rank for so long that the others should go on without it
+/// (STRETTO_TIMEOUT=auto).
+void end_stuck_calls() {
   constexpr double least = 10;
   constexpr double limits = 5;
-  const auto found = begun().find(communicator);
-  const auto limit = found == begun().end() ? std::nullopt : found->second.steps.limit();
-  if (!limit) return std::nullopt;
-  return std::max(least, limits * *limit);
-}
-
-/// Ends calls of groups that wait for a rank for so long that the others should go on without it.
-void end_stuck_calls() {
+  struct Stuck {
+    std::shared_ptr<const Communicator> communicator;
+    std::uint64_t number;
+    std::string reason;
+  };
   const double now = seconds_now();
   const auto is_stuck = [&](const CallId& id, const Entry& entry) {
-    const auto timeout = timeout_of(id.communicator);
-    return entry.is_reported && timeout && now - entry.since >= *timeout;
+    const auto limit = usual_limit(id.communicator);
+    return entry.is_reported && limit && now - entry.since >= std::max(least, limits * *limit);
   };
-  if (std::ranges::none_of(entries(), [&](const auto& one) { return is_stuck(one.first.id, one.second); }))
-    return;
-  look_at_calls([&](const Watched& call) {
-    const auto found = entries().find(seen_of(call));
-    if (found == entries().end() || !is_stuck(found->first.id, found->second)) return;
-    const Entry& entry = found->second;
-    call.communicator().end_from(
-        call.number(), "it takes " + seconds_text(now - entry.since) +
-                           ", far longer than the steps before it (STRETTO_TIMEOUT=auto)" + entry.absent);
+  std::vector<Stuck> stuck;
+  look_at_calls_that(is_stuck, [&](const Watched& call, const CallId& id, const Entry& entry) {
+    stuck.push_back({call.communicator().shared_from_this(), id.number,
+                     "it takes " + seconds_text(now - entry.since) +
+                         ", far longer than the steps before it (STRETTO_TIMEOUT=auto)" + entry.absent});
   });
+  // Other ranks are told, which takes longer than the program's calls may wait.
+  for (const Stuck& one : stuck) one.communicator->end_from(one.number, one.reason);
 }
 
 void look_at_wishes() {
@@ -263,8 +279,7 @@ bool some_wish() {
 }
 
 RollCall::Standing standing_in(const CallId& call) {
-  count_calls();
-  note_calls();
+  look();
   RollCall::Standing standing;
   if (const auto found = begun().find(call.communicator); found != begun().end())
     standing = {.calls = found->second.calls, .idle = seconds_now() - found->second.last_at};
@@ -286,10 +301,9 @@ void run() {
       const std::lock_guard lock(mutex);
       if (stopping) return;
     }
-    count_calls();
-    note_calls();
+    look();
     look_at_overdue();
-    if (session.settings.timeout_adapts) end_stuck_calls();
+    if (session.settings.timeout_adapts && !mpi.has_library()) end_stuck_calls();
     look_at_wishes();
   }
 }
@@ -308,7 +322,7 @@ void unwatch(Watched& call) {
   blocking_calls().erase(&call);
 }
 
-std::string find_absent(Watched& call, double seconds) {
+std::string find_absent(const Watched& call, double seconds) {
   if (!thread.is_running() || !may_ask(call.communicator())) return {};
   const CallId id = seen_of(call).id;
   std::unique_lock lock(mutex);

@@ -41,7 +41,7 @@ void unwatch(Watched& call);
 /// Asks which ranks have not made a call that this rank waits in, and returns the result as text once all
 /// have answered, or after `seconds`. The text is empty without a watchdog. Any thread of the program may
 /// call it.
-std::string find_absent(Watched& call, double seconds);
+std::string find_absent(const Watched& call, double seconds);
 
 void begin_watchdog();
 void end_watchdog();
