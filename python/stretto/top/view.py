@@ -156,7 +156,7 @@ def _remark(job: Job) -> str:
     others = [one for one in job.here if one is not awaited]
     here = "" if len(job.here) == job.ranks else " of those on this node"
     waits = [one.now.seconds for one in others if one.now is not None and one.now.seconds >= _LONG]
-    if awaited.now is None and len(waits) == len(others) > 0:
+    if awaited.now is None and len(waits) == len(others):
         call, since = _now_text(others[0]), three_digits(max(waits))
         return f"rank {awaited.rank}{here} has not come to a call; the others are in {call} for {since} s"
     shares = [one.rates.inside or 0.0 for one in others]

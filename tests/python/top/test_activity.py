@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 from stretto.top.activity import Job, Now, RankActivity, Rates, activity_between
 from stretto.top.page import parse_page
 from stretto.top.reader import Sample
+from stretto.top.view import show_jobs
 
 from .made_pages import MadeThread, made_page
 
@@ -82,3 +86,21 @@ def test_for_which_rank_the_others_wait(inside: list[float | None], awaited: int
     here = [RankActivity(rank, 1, Rates(1, 1, one), {}, {}, None) for rank, one in enumerate(inside)]
     found = Job(4, 1, "", 0, "", here).awaited
     assert (None if found is None else found.rank) == awaited
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (31.2, "rank 1 has not come to a call; the others are in bcast of 8 B for 31.2 s"),
+        (0.3, "rank 1 waits least (0 %; the others 90 %): they wait for it"),
+    ],
+)
+def test_the_last_line_names_that_rank(seconds: float, told: str) -> None:
+    waits = Now("bcast", 8, seconds, is_longer=False)
+    here = [
+        RankActivity(rank, 1, Rates(1, 1, inside), {}, {}, now)
+        for rank, (inside, now) in enumerate([(0.9, waits), (0.0, None), (0.9, waits)])
+    ]
+    shown = StringIO()
+    show_jobs([Job(3, 1, "", 0, "", here)], Console(file=shown, width=100))
+    assert shown.getvalue().splitlines()[-1] == told
