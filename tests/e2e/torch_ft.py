@@ -20,17 +20,13 @@ from datetime import timedelta
 from typing import Any
 
 import torch
-from torch import nn
 
 TIMEOUT = timedelta(seconds=20)
 MORE_STEPS = 10
 
 
-def imported(name: str) -> Any:
-    """A module that is not where mypy runs, or does not export what mypy wants."""
-    return importlib.import_module(name)
-
-
+beside: Any = importlib.import_module("torch_libraries")  # beside this file
+imported = beside.imported
 dist = imported("torch.distributed")
 
 
@@ -44,8 +40,7 @@ def keep_lighthouse() -> None:
 
 class Replica:
     def __init__(self, name: str) -> None:
-        torch.manual_seed(1)
-        self.model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10))
+        self.model = beside.network()
         self.present: dict[int, int] = {}
         """The number of replicas by step."""
         os.environ["MASTER_ADDR"], os.environ["RANK"], os.environ["WORLD_SIZE"] = "127.0.0.1", "0", "1"
@@ -67,7 +62,7 @@ class Replica:
         )
         self.store = store
         self.together = torchft.DistributedDataParallel(self.manager, self.model)
-        self.descent = torchft.Optimizer(self.manager, torch.optim.SGD(self.model.parameters(), lr=0.1))
+        self.descent = torchft.Optimizer(self.manager, beside.descent(self.model))
 
     def load(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
@@ -80,10 +75,8 @@ class Replica:
 
     def take_step(self) -> None:
         step = self.manager.current_step()
-        inputs = torch.randn(16, 64, generator=torch.Generator().manual_seed(step))
         self.descent.zero_grad()
-        loss: Any = nn.functional.cross_entropy(self.together(inputs), inputs[:, :10].argmax(1))
-        loss.backward()
+        beside.loss(self.together, *beside.batch(0, step)).backward()
         self.descent.step()
         if self.manager.current_step() > step:
             self.present[self.manager.current_step()] = self.manager.num_participants()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +24,6 @@ else:
 dist: Any = torch.distributed  # its stubs are incomplete
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What PyTorch gives to a backend that makes a group."""
-
-    store: Any
-    group_rank: int
-    group_size: int
-    global_ranks_in_group: list[int]
-    timeout: timedelta
-    group_id: str
-
-
 class ProcessGroupStretto(_Wrapper):
     """A group whose ranks change: torchft configures it anew whenever a replica dies or comes.
 
@@ -48,8 +35,9 @@ class ProcessGroupStretto(_Wrapper):
     _quorum_id: int | None
 
     def _create_pg(self, store: Any, rank: int, world_size: int) -> Any:
-        name = f"torchft {self._quorum_id}"
-        options = _Options(store, rank, world_size, list(range(world_size)), self._timeout, name)
+        options = dist.distributed_c10d._DistributedBackendOptions()
+        options.store, options.group_rank, options.group_size = store, rank, world_size
+        options.timeout, options.group_id = self._timeout, f"torchft {self._quorum_id}"
         backend = create(options, dist.ProcessGroupGloo)
         types = dist.ProcessGroup.BackendType
         kind = types.GLOO if backend.name() == "gloo" else types.CUSTOM

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "of_process.hpp"
@@ -31,11 +32,11 @@ std::int64_t now() {
       .count();
 }
 
-const std::string& thread_name() {
-  thread_local const std::string name = [] {
+const std::shared_ptr<const std::string>& thread_name() {
+  thread_local const std::shared_ptr<const std::string> name = [] {
     std::array<char, 16> text{};
     pthread_getname_np(pthread_self(), text.data(), text.size());
-    return std::string(text.data());
+    return std::make_shared<const std::string>(text.data());
   }();
   return name;
 }
@@ -80,10 +81,9 @@ void FlightRecorder::note_place() {
     frame = back;
   }
   Py_XDECREF(frame);
-  place_of_next() = Place(frames.release(), [](const Frames* dead) {
-    FlightRecorder& recorder = flight_recorder();
-    const std::lock_guard<std::mutex> guard(recorder.dead_mutex_);
-    recorder.dead_.push_back(dead);
+  place_of_next() = Place(frames.release(), [this](const Frames* dead) {
+    const std::lock_guard<std::mutex> guard(dead_mutex_);
+    dead_.push_back(dead);
   });
 }
 
@@ -99,7 +99,7 @@ void FlightRecorder::free_dead_frames() {
   }
 }
 
-std::uint64_t FlightRecorder::note(const std::shared_ptr<Group>& group, Call call) {
+std::uint64_t FlightRecorder::note(const std::shared_ptr<Group>& group, const Call& call) {
   const std::int64_t began = now();
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::uint64_t number = next_++;
@@ -108,7 +108,7 @@ std::uint64_t FlightRecorder::note(const std::shared_ptr<Group>& group, Call cal
   entry.number = number;
   entry.group = group;
   entry.call = ++group->calls;
-  entry.name = std::move(call.name);
+  entry.title = call.title;
   entry.began = began;
   entry.ended = 0;
   entry.is_retired = false;
@@ -167,12 +167,13 @@ python::dict FlightRecorder::describe(const Entry& entry, bool with_frames) {
   all["record_id"] = entry.number;
   all["pg_id"] = entry.group->number;
   all["process_group"] = python::make_tuple(entry.group->name, entry.group->description);
-  all["thread_name"] = entry.thread;
+  all["thread_name"] = *entry.thread;
   all["thread_id"] = std::to_string(entry.thread_id);
   all["collective_seq_id"] = entry.call;
   all["p2p_seq_id"] = 0;
   all["op_id"] = entry.call;
-  all["profiling_name"] = entry.name;
+  // PyTorch's tools know only names of its own backends.
+  all["profiling_name"] = "gloo" + std::string(entry.title).substr(std::strlen("stretto"));
   all["time_created_ns"] = entry.began;
   all["input_sizes"] = sizes[0];
   all["input_dtypes"] = types[0];
@@ -193,22 +194,24 @@ python::dict FlightRecorder::describe(const Entry& entry, bool with_frames) {
 python::tuple FlightRecorder::dump(bool with_frames, bool only_active) {
   // Python objects that are made may end others, and these calls, which take the lock.
   std::vector<Entry> entries;
+  std::map<std::uint64_t, Group> groups;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     entries = entries_;
-    const auto oldest =
-        static_cast<std::ptrdiff_t>(entries.size() < most_ || entries.empty() ? 0 : next_ % most_);
-    std::rotate(entries.begin(), entries.begin() + oldest, entries.end());
+    for (const Entry& entry : entries) groups.emplace(entry.group->number, *entry.group);
   }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& left, const Entry& right) { return left.number < right.number; });
   python::list calls;
-  python::dict groups;
   for (const Entry& entry : entries) {
-    const Group& group = *entry.group;
-    groups[python::int_(group.number)] =
-        python::make_tuple(group.name, group.description, group.ranks, entry.call, group.last_completed);
     if (!only_active || entry.ended == 0) calls.append(describe(entry, with_frames));
   }
-  return python::make_tuple(calls, groups);
+  python::dict their_groups;
+  for (const auto& [number, group] : groups) {
+    their_groups[python::int_(number)] =
+        python::make_tuple(group.name, group.description, group.ranks, group.calls, group.last_completed);
+  }
+  return python::make_tuple(calls, their_groups);
 }
 
 FlightRecorder& flight_recorder() {

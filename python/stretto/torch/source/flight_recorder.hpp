@@ -35,7 +35,7 @@ class FlightRecorder {
   };
 
   struct Call {
-    std::string name;
+    const char* title;  // "stretto:all_reduce"
     const Tensors& inputs;
     const Tensors& outputs;
     std::chrono::milliseconds timeout{};
@@ -49,7 +49,7 @@ class FlightRecorder {
   /// interpreter's, if the thread is one of Python's.
   void note_place();
   /// Notes a call that begins. Returns its number, for note_end().
-  std::uint64_t note(const std::shared_ptr<Group>& group, Call call);
+  std::uint64_t note(const std::shared_ptr<Group>& group, const Call& call);
   void note_end(std::uint64_t number, bool succeeded);
   /// Returns the calls in their order, with the keys of PyTorch's dumps (its version 2.10), and their groups.
   /// The caller holds the interpreter's lock.
@@ -70,7 +70,7 @@ class FlightRecorder {
     std::uint64_t number = 0;
     std::shared_ptr<Group> group;
     std::uint64_t call = 0;  // of the group
-    std::string name;
+    const char* title = nullptr;
     std::int64_t began = 0;  // ns since 1970
     std::int64_t ended = 0;  // 0: not yet, or it has failed
     bool is_retired = false;
@@ -79,7 +79,7 @@ class FlightRecorder {
     c10::SmallVector<std::uint8_t, 4> dimensions;  // of each tensor
     c10::SmallVector<at::ScalarType, 4> types;
     std::size_t inputs = 0;
-    std::string thread;
+    std::shared_ptr<const std::string> thread;
     std::uint64_t thread_id = 0;
     Place place;
   };
@@ -96,6 +96,8 @@ class FlightRecorder {
   std::vector<const Frames*> dead_;
 };
 
+/// Returns that of this process, which is never destroyed. To be asked for once a call at most: a look
+/// whether the process was forked is a system call.
 FlightRecorder& flight_recorder();
 
 }  // namespace stretto_torch

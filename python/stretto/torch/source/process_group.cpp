@@ -5,7 +5,6 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -164,7 +163,7 @@ std::chrono::milliseconds ProcessGroup::timeout_of(std::chrono::milliseconds of_
 }
 
 ProcessGroup::Starting::Starting(ProcessGroup& of, const at::Tensor& tensor)
-    : lock_(of.starting_), group_(of.group_), after_(tensor) {
+    : placed_(of), lock_(of.starting_), group_(of.group_), after_(tensor) {
   if (!may_) throw std::runtime_error("stretto: the process is ending, so it can call no collective");
   if (group_ == nullptr)
     throw std::runtime_error("stretto: the process group " + of.name_ + " was destroyed");
@@ -186,16 +185,10 @@ std::string ProcessGroup::describe(const char* name, const Tensors& buffers) con
 }
 
 std::optional<std::uint64_t> ProcessGroup::record(const Call& call) {
-  using c10d::OpType;
-  const bool is_message =
-      call.type == OpType::SEND || call.type == OpType::RECV || call.type == OpType::RECVANYSOURCE;
-  if (is_message || !flight_recorder().is_on()) return std::nullopt;
+  if (c10d::isP2POp(call.type) || !recorder_.is_on()) return std::nullopt;
   // PyTorch names the group after it was made.
   if (!recorded_) recorded_ = FlightRecorder::make_group(getGroupUid(), getGroupDesc(), ranks_);
-  // PyTorch's tools know only names of its own backends.
-  std::string name = "gloo" + std::string(call.title).substr(std::strlen("stretto"));
-  return flight_recorder().note(recorded_,
-                                {std::move(name), call.inputs, call.outputs, timeout_of(call.timeout)});
+  return recorder_.note(recorded_, {call.title, call.inputs, call.outputs, timeout_of(call.timeout)});
 }
 
 ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_work*> works) {

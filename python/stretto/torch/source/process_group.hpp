@@ -154,7 +154,7 @@ class ProcessGroup final : public Base {
 
    private:
     struct Placed {
-      Placed() { flight_recorder().note_place(); }
+      explicit Placed(ProcessGroup& of) { of.recorder_.note_place(); }
     };
     Placed placed_;  // before there are locks
     MayCallMpi may_;
@@ -194,6 +194,7 @@ class ProcessGroup final : public Base {
   std::chrono::milliseconds timeout_;
   std::string name_;
   std::atomic<uint64_t> sequence_{0};
+  FlightRecorder& recorder_ = flight_recorder();
   std::shared_ptr<FlightRecorder::Group> recorded_;
   StorePointer store_;
   /// Of this group and those to which it shrinks: the store of the first one, and how many have followed.

@@ -112,8 +112,7 @@ bool Work::is_receive() const {
 /// Whether nothing has moved for the timeout. Looks only now and then.
 bool Work::is_overdue() {
   const auto now = Clock::now();
-  const bool is_message = is_receive() || task_.type == c10d::OpType::SEND;
-  if (is_message && !is_awaited_) {
+  if (c10d::isP2POp(task_.type) && !is_awaited_) {
     moved_ = now;
     return false;
   }
