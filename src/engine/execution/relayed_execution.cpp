@@ -157,10 +157,11 @@ void RelayedExecution::give_up() {
   abandon();
 }
 
-/// Keeps all memory of the call, since MPI may still write to it.
+/// Keeps all memory of the call where MPI may still write to it.
 void RelayedExecution::abandon() {
   gave_up_ = true;
   lost_peer_ = walk_.lost_peer();
+  if (!leaves_memory()) return;
   lengths_.abandon();
   apart_.abandon();
 }

@@ -155,8 +155,6 @@ class Ranks {
 
 class EveryAlgorithm : public testing::TestWithParam<int> {
  protected:
-  EveryAlgorithm() { mpi.byte = MPI_Datatype{}; }  // a handle that nobody reads
-
   void run(const Recipe& recipe, const Topology& topology, const Pipelining& pipelining,
            const std::vector<std::size_t>& counts) {
     SCOPED_TRACE(std::string(name_of(recipe.algorithm->collective)) + " " + to_string(recipe));

@@ -20,7 +20,11 @@ namespace stretto::test {
 
 class InProcessNetwork {
  public:
-  explicit InProcessNetwork(unsigned seed) : random_(seed) {}
+  explicit InProcessNetwork(unsigned seed) : random_(seed) {
+    // Elements hold these handles. Nobody reads them, since no MPI library is there.
+    mpi.byte = MPI_Datatype{};
+    mpi.op_null = MPI_Op{};
+  }
 
   /// Faults that a test injects.
   struct Faults {
