@@ -3,23 +3,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stretto.lab.cluster import INTERFACE, Lab
+from stretto.lab.cluster import Lab
+from stretto.lab.links import DOWN, UP
 
 
 @contextmanager
 def outage(lab: Lab, node: int) -> Iterator[None]:
     """A block during which a node reaches no other one."""
-
-    def set_link(state: str) -> None:
-        host = lab.require().hosts[node]
-        subprocess.run(["ip", "-n", host, "link", "set", INTERFACE, state], check=True)
-
-    set_link("down")
+    lab.change(nodes=[node], state=DOWN)
     try:
         yield
     finally:
-        set_link("up")
+        lab.change(nodes=[node], state=UP)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from stretto.lab import jobs as lab_jobs
-from stretto.lab.cluster import INTERFACE, Lab
+from stretto.lab.cluster import Lab, interface_to
 from stretto.lab.links import Links
 from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
@@ -143,7 +143,7 @@ def sockets_target(place: Place, usual_ranks: int) -> Target:
         state = lab.require()
         links = state.links
         ranks = lab_jobs.Job([], ppn=place.ppn, np=place.ranks).ranks(len(state.hosts))
-        environment["STRETTO_INTERFACE"] = INTERFACE
+        environment["STRETTO_INTERFACE"] = ",".join(map(interface_to, range(links.rails)))
         prefixes = [lab.enter(state.hosts[rank // place.ppn], []) for rank in range(ranks)]
 
         def line(program: list[str]) -> list[str]:

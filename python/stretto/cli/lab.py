@@ -13,7 +13,7 @@ from stretto.cli.result_options import AsJson
 from stretto.lab import commands
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.lab.jobs import Job
-from stretto.lab.links import UNLIMITED, Links
+from stretto.lab.links import STATES, UNLIMITED, Links
 from stretto.launch import mpi
 
 lab = typer.Typer(
@@ -45,23 +45,36 @@ def up(
     connection: Annotated[
         str, typer.Option(help="The rate of a single connection, which some clouds limit.")
     ] = UNLIMITED,
+    rails: Annotated[
+        int, typer.Option(help="Links of each node, eth0, eth1 and so on, each to a network of its own.")
+    ] = 1,
     name: Name = DEFAULT_NAME,
 ) -> None:
     """Make the cluster: a network namespace for each node, and links of limited rate between them."""
-    commands.up(name, Links.parse(nodes, rate, rates, racks, uplink, connection))
+    commands.up(name, Links.parse(nodes, rate, rates, racks, uplink, connection, rails))
 
 
 @lab.command("set", cls=Command)
 def change(
     rate: Annotated[str | None, typer.Option(help="The new rate of the links, or unlimited.")] = None,
     node: Annotated[
-        list[int] | None, typer.Option(help="Only the link of this node, from 0. May be repeated.")
+        list[int] | None, typer.Option(help="Only the links of this node, from 0. May be repeated.")
+    ] = None,
+    rail: Annotated[
+        list[int] | None, typer.Option(help="Only the links to this rail, from 0. May be repeated.")
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(STATES),
+            help="Take the links down or up, or let them silently drop all packets, as a firewall does.",
+        ),
     ] = None,
     uplink: Annotated[str | None, typer.Option(help="The new rate of the racks' uplinks.")] = None,
     name: Name = DEFAULT_NAME,
 ) -> None:
-    """Change the rates of links while jobs run."""
-    commands.change(name, rate, node or (), uplink)
+    """Change the rates of links while jobs run, or cut links off."""
+    commands.change(name, rate, node or (), uplink, rail or (), link)
 
 
 @lab.command(cls=Command)

@@ -2,14 +2,16 @@
 """An emulated cluster on one machine: network namespaces as nodes, with links of limited rate between them.
 
 Every node is a namespace with one link to a bridge. With several racks, each rack has a bridge, and another
-bridge joins them all. The bridges have their own namespace, so the machine's own interfaces do not change,
-and deleting the namespaces deletes everything. The names of all namespaces are recorded before the first one
-is made, so if `up` is interrupted, the next `up` or `down` can clean up.
+bridge joins them all. With several rails, a node has a link to each, and each rail has all these bridges. The
+bridges have their own namespace, so the machine's own interfaces do not change, and deleting the namespaces
+deletes everything. The names of all namespaces are recorded before the first one is made, so if `up` is
+interrupted, the next `up` or `down` can clean up.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -21,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from stretto.lab.links import UNLIMITED, Links
+from stretto.lab.links import DOWN, DROP, UNLIMITED, UP, Links
 from stretto.support.errors import StrettoError
 from stretto.support.files import locked
 from stretto.support.interruption import signals_as_exceptions, signals_held
@@ -30,6 +32,7 @@ STATE = Path("/run/stretto/lab")
 NAMESPACES = Path("/run/netns")
 DEFAULT_NAME = "stretto"
 INTERFACE = "eth0"
+"""A node's interface to the first rail."""
 CORE = "br0"
 """The bridge that joins the nodes or, with several racks, their uplinks."""
 
@@ -74,7 +77,14 @@ class State:
     def from_json(cls, text: str) -> State:
         """The state in a text of to_json(). Raises ValueError, TypeError, KeyError or StrettoError."""
         content = json.loads(text)
-        links = Links(tuple(content["rates"]), content["racks"], content["uplink"], content["connection"])
+        links = Links(
+            tuple(content["rates"]),
+            content["racks"],
+            content["uplink"],
+            content["connection"],
+            content.get("rails", 1),  # older releases do not write these two
+            tuple(content.get("states", ())),
+        )
         return cls(content["name"], links, content["complete"], content["owner"])
 
     def to_json(self) -> str:
@@ -93,6 +103,15 @@ class State:
         return [f"{self.name}-n{node}" for node in range(self.nodes)]
 
     @property
+    def ends(self) -> list[tuple[str, str, str]]:
+        """The ends of each link: a node, its interface, and the port of the bridge."""
+        return [
+            (host, interface_to(rail), _on(rail, f"port{node}"))
+            for rail in range(self.links.rails)
+            for node, host in enumerate(self.hosts)
+        ]
+
+    @property
     def bridge(self) -> str:
         """The namespace that holds the bridge."""
         return f"{self.name}-bridge"
@@ -106,6 +125,11 @@ class State:
     def abandoned(self) -> bool:
         """Whether no process is left that would remove it."""
         return not self.complete or (self.owner is not None and not Path(f"/proc/{self.owner}").exists())
+
+
+def interface_to(rail: int) -> str:
+    """A node's interface to a rail."""
+    return f"eth{rail}"
 
 
 def check_machine() -> None:
@@ -274,14 +298,22 @@ class Lab:
                 raise
         return True
 
-    def change(self, rate: str | None, nodes: Sequence[int] = (), uplink: str | None = None) -> Links:
-        """Give links other rates while jobs run (Links.changed). Returns all links."""
+    def change(
+        self,
+        rate: str | None = None,
+        nodes: Sequence[int] = (),
+        uplink: str | None = None,
+        rails: Sequence[int] = (),
+        state: str | None = None,
+    ) -> Links:
+        """Give links other rates or states while jobs run (Links.changed). Returns all links."""
         with signals_as_exceptions(), _locked() as lock, signals_held():
-            state = self.require()
-            new = state.links.changed(rate, nodes, uplink)
+            lab = self.require()
+            new = lab.links.changed(rate, nodes, uplink, rails, state)
             # The record changes last, so `lab set` can be repeated if a command fails.
-            self._shape(state, lock, before=state.links, after=new)
-            self._write(replace(state, links=new))
+            self._shape(lab, lock, before=lab.links, after=new)
+            self._switch(lab, lock, before=lab.links, after=new)
+            self._write(replace(lab, links=new))
         return new
 
     def down(self) -> bool:
@@ -325,51 +357,66 @@ class Lab:
         self._write_files(state)
         _run(["ip", "-batch", "-"], lock, [f"netns add {name}" for name in state.namespaces])
         links = state.links
-        wires = ["link set lo up", *_bridge(CORE)]
-        if links.racks > 1:
-            for rack in range(links.racks):
+        wires = ["link set lo up"]
+        for rail in range(links.rails):
+            core = _on(rail, CORE)
+            wires += _bridge(core)
+            for rack in range(links.racks if links.racks > 1 else 0):
+                bridge, up, down = (_on(rail, f"{name}{rack}") for name in ("rack", "up", "down"))
                 wires += [
-                    *_bridge(f"rack{rack}"),
-                    f"link add up{rack} type veth peer name down{rack}",
-                    *_port(f"up{rack}", f"rack{rack}"),
-                    *_port(f"down{rack}", CORE),
+                    *_bridge(bridge),
+                    f"link add {up} type veth peer name {down}",
+                    *_port(up, bridge),
+                    *_port(down, core),
                 ]
-        for node, host in enumerate(state.hosts):
+        for link, (host, end, port) in enumerate(state.ends):
+            rail, node = divmod(link, links.nodes)
             bridge = f"rack{links.rack_of(node)}" if links.racks > 1 else CORE
             wires += [
-                f"link add port{node} type veth peer name {INTERFACE} netns {host}",
-                *_port(f"port{node}", bridge),
+                f"link add {port} type veth peer name {end} netns {host}",
+                *_port(port, _on(rail, bridge)),
             ]
         _run(["ip", "-n", state.bridge, "-batch", "-"], lock, wires)
         for node, host in enumerate(state.hosts):
-            # Without IPv6 addresses, the libraries have one path to each node, not two.
-            inside = [
-                "link set lo up",
-                f"link set {INTERFACE} addrgenmode none",
-                f"address add {_address(node)}/24 dev {INTERFACE}",
-                f"link set {INTERFACE} up",
-            ]
+            inside = ["link set lo up"]
+            for rail, end in enumerate(map(interface_to, range(links.rails))):
+                # Without IPv6 addresses, the libraries have one path to each node, not two.
+                inside += [
+                    f"link set {end} addrgenmode none",
+                    f"address add {_address(node, rail)}/24 dev {end}",
+                    f"link set {end} up",
+                ]
             _run(["ip", "-n", host, "-batch", "-"], lock, inside)
         self._shape(state, lock, before=None, after=links)
+        self._switch(state, lock, before=None, after=links)
 
     def _shape(self, state: State, lock: int, before: Links | None, after: Links) -> None:
         """Limit both ends of each link whose rate changes."""
         ports: list[str] = []
-        for node, (host, rate) in enumerate(zip(state.hosts, after.rates, strict=True)):
-            old = before.rates[node] if before else UNLIMITED
-            ports += _limit(f"port{node}", old, rate)
+        for link, ((host, end, port), rate) in enumerate(zip(state.ends, after.rates, strict=True)):
+            old = before.rates[link] if before else UNLIMITED
+            ports += _limit(port, old, rate)
             inside = (
-                _limit(INTERFACE, old, rate)
+                _limit(end, old, rate)
                 if after.connection == UNLIMITED
-                else _limit_connections(before is None, rate, after.connection)
+                else _limit_connections(end, before is None, rate, after.connection)
             )
             if inside:
                 _run(["tc", "-n", host, "-batch", "-"], lock, inside)
-        for rack in range(after.racks if after.racks > 1 else 0):
-            for end in (f"up{rack}", f"down{rack}"):
-                ports += _limit(end, before.uplink if before else UNLIMITED, after.uplink)
+        for rail, rack in itertools.product(range(after.rails), range(after.racks if after.racks > 1 else 0)):
+            for name in (f"up{rack}", f"down{rack}"):
+                ports += _limit(_on(rail, name), before.uplink if before else UNLIMITED, after.uplink)
         if ports:
             _run(["tc", "-n", state.bridge, "-batch", "-"], lock, ports)
+
+    def _switch(self, state: State, lock: int, before: Links | None, after: Links) -> None:
+        """Bring each link whose state changes to its new one."""
+        for link, ((host, end, port), new) in enumerate(zip(state.ends, after.states, strict=True)):
+            old = before.states[link] if before else UP
+            if DOWN in (old, new) and old != new:
+                _run(["ip", "-n", host, "link", "set", end, DOWN if new == DOWN else UP], lock)
+            if DROP in (old, new) and old != new:
+                _run(["tc", "-n", state.bridge, "-batch", "-"], lock, _drop(port, new == DROP))
 
     def _write_files(self, state: State) -> None:
         hosts = self.folder / "hosts"
@@ -412,13 +459,28 @@ def _limit(interface: str, before: str, after: str) -> list[str]:
     return [f"qdisc replace dev {interface} root tbf rate {after} burst 256kb latency 50ms"]
 
 
-def _limit_connections(is_new: bool, link: str, connection: str) -> list[str]:
+def _drop(port: str, begins: bool) -> list[str]:
+    """The tc commands for a port that silently drops what passes it, or no longer does so.
+
+    ARP passes, as by firewalls: without an answer to it, the kernel would tell the sender.
+    """
+    if not begins:
+        return [f"qdisc delete dev {port} clsact"]
+    # Small kernels lack tc's action `drop`, but `lo` discards what is addressed to another interface.
+    action = "protocol ip u32 match u32 0 0 action mirred egress redirect dev lo"
+    return [
+        f"qdisc replace dev {port} clsact",
+        *(f"filter add dev {port} {direction} {action}" for direction in ("ingress", "egress")),
+    ]
+
+
+def _limit_connections(interface: str, is_new: bool, link: str, connection: str) -> list[str]:
     """The tc commands for the interface of a node whose connections each have their own limit.
 
     Source ports tell connections apart, by the bits that differ among those of one process (they are even).
     """
     rate = "200gbit" if link == UNLIMITED else link
-    device = f"dev {INTERFACE}"
+    device = f"dev {interface}"
     of_link = f"{device} parent 1: classid 1:1 htb rate {rate} burst 256kb quantum 200000"
     if not is_new:
         return [f"class change {of_link}"]
@@ -435,5 +497,10 @@ def _limit_connections(is_new: bool, link: str, connection: str) -> list[str]:
     return lines
 
 
-def _address(node: int) -> str:
-    return f"10.77.0.{node + 1}"
+def _address(node: int, rail: int = 0) -> str:
+    return f"10.77.{rail}.{node + 1}"
+
+
+def _on(rail: int, name: str) -> str:
+    """The name that a bridge or port of the first rail has on this one."""
+    return f"{name}r{rail}" if rail else name

@@ -25,9 +25,16 @@ def up(name: str, links: Links) -> None:
     print(f"a lab of {links} is up" + ("" if made else " already"))
 
 
-def change(name: str, rate: str | None, nodes: Sequence[int], uplink: str | None) -> None:
-    """Change the rates of links of a lab that is up, and print all its links."""
-    print(f"the lab has {Lab(name).change(rate, nodes, uplink)} now")
+def change(
+    name: str,
+    rate: str | None,
+    nodes: Sequence[int],
+    uplink: str | None,
+    rails: Sequence[int],
+    state: str | None,
+) -> None:
+    """Change the rates or states of links of a lab that is up, and print all its links."""
+    print(f"the lab has {Lab(name).change(rate, nodes, uplink, rails, state)} now")
 
 
 def down(name: str) -> None:

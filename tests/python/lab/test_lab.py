@@ -232,6 +232,150 @@ def test_racks_share_their_uplinks(lab: Lab) -> None:
     assert limits()["-n0:eth0"] == "200Mbit"
 
 
+def test_racks_of_two_rails(lab: Lab) -> None:
+    lab.up(Links.even(2, "100mbit", racks=2, uplink="50mbit", rails=2))
+    ends = [f"{name}{number}{rail}" for name in ("up", "down") for number in range(2) for rail in ("", "r1")]
+    assert {f"-bridge:{end}": limits().get(f"-bridge:{end}") for end in ends} == {
+        f"-bridge:{end}": "50Mbit" for end in ends
+    }
+    assert [end for end, rate in sorted(limits().items()) if rate == "100Mbit"] == [
+        *("-bridge:port0", "-bridge:port0r1", "-bridge:port1", "-bridge:port1r1"),
+        *("-n0:eth0", "-n0:eth1", "-n1:eth0", "-n1:eth1"),
+    ]
+
+
+# Serves connections in node 1, or has one on each rail from node 0 and sends on the rails that are asked for.
+# Each line is the rails, the bytes, and the seconds in which an answer must come.
+TALK = """
+import socket, sys, threading, time
+def serve(connection):
+    while head := connection.recv(8, socket.MSG_WAITALL):
+        left = int(head)
+        while left:
+            left -= len(connection.recv(min(left, 1 << 16)))
+        connection.sendall(b".")
+def send(rail, size, patience):
+    rails[rail].settimeout(patience)
+    begin = time.monotonic()
+    try:
+        rails[rail].sendall(b"%8d" % size + bytes(size))
+        due[rail] += 1
+        while due[rail]:
+            due[rail] -= len(rails[rail].recv(due[rail]))
+        seconds[rail] = time.monotonic() - begin
+    except TimeoutError:
+        pass
+if sys.argv[1] == "serve":
+    with socket.create_server(("", 7777)) as server:
+        print("ready", flush=True)
+        while True:
+            threading.Thread(target=serve, args=server.accept()[:1], daemon=True).start()
+rails = [socket.create_connection((f"10.77.{rail}.2", 7777), 10) for rail in range(2)]
+due = [0, 0]
+for line in sys.stdin:
+    which, size, patience = line.split()
+    seconds = {}
+    threads = [threading.Thread(target=send, args=(int(rail), int(size), float(patience))) for rail in which]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    print(*(seconds.get(int(rail), -1) for rail in which), flush=True)
+"""
+
+
+@pytest.fixture
+def talk(lab: Lab) -> Iterator[Callable[..., list[float]]]:
+    """The seconds in which node 1 has answered to messages on some rails; negative if it has not."""
+    lab.up(Links.even(2, "20mbit", rails=2))
+
+    def start(node: int, *arguments: str) -> subprocess.Popen[str]:
+        argv = lab.enter(f"{NAME}-n{node}", [sys.executable, "-c", TALK, *arguments])
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    with start(1, "serve") as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        with start(0, "send") as client:
+
+            def ask(rails: str, size: int = 1, patience: float = 60) -> list[float]:
+                assert client.stdin is not None
+                assert client.stdout is not None
+                print(rails, size, patience, file=client.stdin, flush=True)
+                return [float(word) for word in client.stdout.readline().split()]
+
+            yield ask
+            client.kill()
+        server.kill()
+
+
+@pytest.mark.measures
+def test_a_rail_that_becomes_slower(lab: Lab, talk: Callable[..., list[float]]) -> None:
+    size = 3 << 19
+    # The token buckets of two hops let half a mebibyte through.
+    least = (size - 2 * 256 * 1024) * 8 / 20e6
+    both = talk("01", size)
+    assert min(both) > least
+    assert max(both) < 2 * size * 8 / 20e6
+    changed = stretto("lab", "set", "--node", "1", "--rail", "1", "--rate", "4mbit", "--name", NAME)
+    assert changed.stdout == "the lab has 2 nodes at 3 x 20mbit and 1 x 4mbit, 2 rails now\n"
+    assert limits() == {
+        **dict.fromkeys(["-bridge:port0", "-bridge:port1", "-bridge:port0r1"], "20Mbit"),
+        **dict.fromkeys(["-n0:eth0", "-n1:eth0", "-n0:eth1"], "20Mbit"),
+        **dict.fromkeys(["-bridge:port1r1", "-n1:eth1"], "4Mbit"),
+    }
+    fast, slow = talk("01", size)
+    assert slow > least * 5
+    assert least < fast < slow / 1.5
+    lab.change("20mbit")
+    assert set(limits().values()) == {"20Mbit"}
+
+
+@pytest.mark.parametrize("rail", [0, 1])
+def test_a_rail_that_is_cut_and_comes_back(lab: Lab, rail: int, talk: Callable[..., list[float]]) -> None:
+    cut, other = str(rail), str(1 - rail)
+    assert min(talk("01")) >= 0
+    for state in ("down", "up", "drop", "down", "drop", "up"):
+        done = stretto("lab", "set", "--node", "1", "--rail", cut, "--link", state, "--name", NAME)
+        told = "" if state == "up" else f", rail {rail} of node 1: {state}"
+        assert done.stdout == f"the lab has 2 nodes at 20mbit, 2 rails{told} now\n"
+        assert lab.require().links.states[2 * rail + 1] == state
+        assert (talk(cut, patience=60 if state == "up" else 0.3)[0] >= 0) == (state == "up")
+        assert talk(other)[0] >= 0
+
+
+def test_nobody_is_told_of_what_is_dropped(lab: Lab) -> None:
+    """Where no one answers, not even to ARP, the kernel gives the sender an error after three seconds."""
+    lab.up(Links.even(2, "20mbit", rails=2).changed(None, [1], None, [1], "drop"))
+    script = """if True:
+        import socket, sys
+        with socket.socket() as one:
+            one.settimeout(5)
+            one.connect((f"10.77.{sys.argv[1]}.2", 9))
+    """
+
+    def error(rail: int) -> str:
+        subprocess.run(["ip", "-n", f"{NAME}-n0", "neighbour", "flush", "dev", f"eth{rail}"], check=True)
+        argv = lab.enter(f"{NAME}-n0", [sys.executable, "-c", script, str(rail)])
+        return subprocess.run(argv, capture_output=True, text=True).stderr.splitlines()[-1]
+
+    assert error(1) == "TimeoutError: timed out"
+    assert error(0).startswith("ConnectionRefusedError")
+    lab.change(nodes=[1], rails=[1], state="down")
+    assert error(1).endswith("No route to host")
+    lab.change(nodes=[0], rails=[1], state="down")
+    assert error(1).endswith("Network is unreachable")
+    lab.change(state="up")
+    assert error(1).startswith("ConnectionRefusedError")
+
+
+def test_a_job_may_use_both_rails(lab: Lab) -> None:
+    lab.up(Links.even(2, "1gbit", rails=2))
+    job = ["-x", "STRETTO_INTERFACE=eth0,eth1", "--", "sh", "-c", "echo $STRETTO_INTERFACE; ip -o -4 address"]
+    done = stretto("lab", "run", "--mpi", "openmpi", "--ranks", "1", "--name", NAME, *job)
+    assert done.stdout.startswith("eth0,eth1\n")
+    assert "eth0    inet 10.77.0.1/24" in done.stdout
+    assert "eth1    inet 10.77.1.1/24" in done.stdout
+
+
 def test_up_when_one_is_up(lab: Lab) -> None:
     assert lab.up(Links.even(2, "100mbit"))
     assert not lab.up(Links.even(2, "100mbit"))
@@ -283,7 +427,9 @@ def test_what_others_made_stays(lab: Lab) -> None:
 
 def test_a_step_that_fails_is_rolled_back(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(lab_cluster, "_address", lambda node: f"10.77.0.{node + 1}" if node < 2 else "nonsense")
+        patch.setattr(
+            lab_cluster, "_address", lambda node, _=0: f"10.77.0.{node + 1}" if node < 2 else "nonsense"
+        )
         with pytest.raises(StrettoError, match="nonsense"):
             lab.up(Links.even(4, "100mbit"))
     assert namespaces() == []

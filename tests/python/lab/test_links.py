@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.lab.cluster import State
-from stretto.lab.links import UNLIMITED, Links
+from stretto.lab.links import STATES, UNLIMITED, UP, Links
 from stretto.support.errors import StrettoError
 
 RATES = st.sampled_from(["50mbit", "200mbit", "1gbit", UNLIMITED])
@@ -14,9 +16,12 @@ RATES = st.sampled_from(["50mbit", "200mbit", "1gbit", UNLIMITED])
 
 @st.composite
 def any_links(draw: st.DrawFn) -> Links:
-    rates = tuple(draw(st.lists(RATES, min_size=1, max_size=12)))
-    racks = draw(st.integers(1, len(rates)))
-    return Links(rates, racks, draw(RATES) if racks > 1 else UNLIMITED, draw(RATES))
+    nodes, rails = draw(st.integers(1, 12)), draw(st.integers(1, 3))
+    links = nodes * rails
+    rates = tuple(draw(st.lists(RATES, min_size=links, max_size=links)))
+    states = tuple(draw(st.lists(st.sampled_from(STATES), min_size=links, max_size=links)))
+    racks = draw(st.integers(1, nodes))
+    return Links(rates, racks, draw(RATES) if racks > 1 else UNLIMITED, draw(RATES), rails, states)
 
 
 def test_the_options_of_lab_up() -> None:
@@ -27,6 +32,9 @@ def test_the_options_of_lab_up() -> None:
     limited = Links(("10gbit", "10gbit"), connection="1gbit")
     assert Links.parse(2, "10gbit", None, 1, UNLIMITED, "1gbit") == limited
     assert Links.parse(None, None, "10gbit,10gbit", 1, UNLIMITED, "1gbit") == limited
+    two_rails = Links.parse(None, None, "2gbit,1gbit", 1, UNLIMITED, rails=2)
+    assert two_rails == Links(("2gbit", "1gbit") * 2, rails=2, states=(UP,) * 4)
+    assert Links.parse(2, "1gbit", None, 1, UNLIMITED, rails=2) == Links.even(2, "1gbit", rails=2)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +51,12 @@ def test_the_options_of_lab_up() -> None:
         ((2, None, None, 2, "thin"), "--uplink thin"),
         ((2, None, None, 1, UNLIMITED, "thin"), "--connection thin"),
         ((2, None, None, 1, "1gbit"), "one rack has no uplink"),
+        ((2, None, None, 3, UNLIMITED, UNLIMITED, 2), "--racks 3: 2 nodes"),
+        ((2, None, None, 1, UNLIMITED, UNLIMITED, 0), "--rails 0"),
+        ((2, None, None, 1, UNLIMITED, UNLIMITED, 9), "--rails 9"),
     ],
 )
-def test_wrong_options(options: tuple[int | None, str | None, str | None, int, str], message: str) -> None:
+def test_wrong_options(options: tuple[Any, ...], message: str) -> None:
     with pytest.raises(StrettoError, match=message):
         Links.parse(*options)
 
@@ -57,21 +68,30 @@ def test_wrong_options(options: tuple[int | None, str | None, str | None, int, s
         ((None, (0,), "1gbit"), "--node needs --rate"),
         (("1gbit", (-1,), None), "--node -1"),
         (("quick", (), None), "--rate quick"),
+        (("", (), None), "--rate : expected"),
+        ((None, (), "1gbit", (1,)), "--rail needs --rate or --link"),
+        (("1gbit", (), None, (2,)), "--rail 2: the rails are 0 to 1"),
+        ((None, (), None, (), "off"), "--link off: expected up, down or drop"),
     ],
 )
-def test_wrong_changes(change: tuple[str | None, tuple[int, ...], str | None], message: str) -> None:
+def test_wrong_changes(change: tuple[Any, ...], message: str) -> None:
     with pytest.raises(StrettoError, match=message):
-        Links.even(4, "200mbit", racks=2).changed(*change)
+        Links.even(4, "200mbit", racks=2, rails=2).changed(*change)
 
 
-@given(any_links(), RATES, st.data())
-def test_a_change_is_to_the_named_links_alone(links: Links, rate: str, data: st.DataObject) -> None:
+@given(any_links(), st.none() | RATES, st.sampled_from(STATES), st.data())
+def test_a_change_is_to_the_named_links_alone(
+    links: Links, rate: str | None, state: str, data: st.DataObject
+) -> None:
     nodes = data.draw(st.lists(st.integers(0, links.nodes - 1)))
-    new = links.changed(rate, nodes, None)
-    for node in range(links.nodes):
-        is_named = node in nodes or not nodes
-        assert new.rates[node] == (rate if is_named else links.rates[node])
-    assert (new.racks, new.uplink) == (links.racks, links.uplink)
+    rails = data.draw(st.lists(st.integers(0, links.rails - 1)))
+    new = links.changed(rate, nodes, None, rails, state)
+    for link in range(links.nodes * links.rails):
+        rail, node = divmod(link, links.nodes)
+        is_named = (node in nodes or not nodes) and (rail in rails or not rails)
+        assert new.rates[link] == (rate if is_named and rate else links.rates[link])
+        assert new.states[link] == (state if is_named else links.states[link])
+    assert (new.racks, new.uplink, new.rails) == (links.racks, links.uplink, links.rails)
 
 
 @given(any_links())
@@ -89,6 +109,14 @@ def test_a_state_is_read_as_it_was_written(links: Links, complete: bool, owner: 
     assert State.from_json(state.to_json()) == state
 
 
+def test_a_state_of_an_older_release() -> None:
+    text = (
+        '{"name": "stretto", "rates": ["1gbit", "1gbit"], "racks": 1, "uplink": "unlimited", '
+        '"connection": "unlimited", "complete": true, "owner": null}'
+    )
+    assert State.from_json(text) == State("stretto", Links.even(2, "1gbit"), complete=True)
+
+
 def test_what_people_read() -> None:
     assert str(Links.even(1, "1gbit")) == "1 node at 1gbit"
     assert str(Links.even(2, UNLIMITED)) == "2 nodes at unlimited rate"
@@ -96,6 +124,10 @@ def test_what_people_read() -> None:
     assert str(Links.even(4, "1gbit", 2)) == "4 nodes at 1gbit, 2 racks with unlimited uplinks"
     assert str(Links(("10gbit",) * 2, connection="1gbit")) == "2 nodes at 10gbit, a connection at 1gbit"
     assert str(Links(("200mbit", "50mbit", "200mbit"))) == "3 nodes at 2 x 200mbit and 1 x 50mbit"
+    rails = Links.even(2, "1gbit", rails=2)
+    assert str(rails) == "2 nodes at 1gbit, 2 rails"
+    cut = rails.changed(None, [0], None, [1], "drop")
+    assert str(cut) == "2 nodes at 1gbit, 2 rails, rail 1 of node 0: drop"
 
 
 def test_a_bound_needs_equal_links_that_nothing_else_limits() -> None:
@@ -104,3 +136,6 @@ def test_a_bound_needs_equal_links_that_nothing_else_limits() -> None:
     assert Links.even(3, UNLIMITED).common_rate is None
     assert Links.even(4, "80mbit", 2, "1gbit").common_rate is None
     assert Links(("80mbit", "70mbit")).common_rate is None
+    rails = Links.even(3, "80mbit", rails=2)
+    assert rails.common_rate == 20e6
+    assert rails.changed(None, [0], None, state="down").common_rate is None
