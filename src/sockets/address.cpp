@@ -56,6 +56,18 @@ std::optional<Address> address_of_interface(const ifaddrs* all, std::string_view
   return std::nullopt;
 }
 
+/// Returns the addresses of those of the interfaces, names separated by commas, that have one.
+std::vector<Address> addresses_of(std::string_view interfaces) {
+  const InterfaceList all = find_interfaces();
+  std::vector<Address> found;
+  while (!interfaces.empty()) {
+    const std::string_view name = interfaces.substr(0, interfaces.find(','));
+    interfaces.remove_prefix(std::min(name.size() + 1, interfaces.size()));
+    if (const auto own = address_of_interface(all.get(), name)) found.push_back(*own);
+  }
+  return found;
+}
+
 /// Returns this node's end of the route to an address. Nothing is sent.
 std::optional<Address> own_end_of_route(const sockaddr* to, socklen_t length) {
   const Socket probe(socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP));
@@ -126,14 +138,9 @@ std::string to_string(const Address& address) {
 
 std::optional<Address> find_own_address(const std::string& interfaces, const std::string& host,
                                         std::string& error) {
-  const InterfaceList all = find_interfaces();
-  std::string_view rest = interfaces;
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-    if (const auto own = address_of_interface(all.get(), name)) return own;
-  }
   if (!interfaces.empty()) {
+    const std::vector<Address> named = addresses_of(interfaces);
+    if (!named.empty()) return named.front();
     error = "this node has no interface " + interfaces + " with an address";
     return std::nullopt;
   }
@@ -141,6 +148,7 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
     const auto own = own_end_of_route(host);
     if (own && (!is_loopback(*own) || means_loopback(host))) return own;
   }
+  const InterfaceList all = find_interfaces();
   // An address for documentation (RFC 5737), of which only the route matters.
   if (const auto own = own_end_of_route("192.0.2.1")) return own;
   for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
@@ -149,6 +157,23 @@ std::optional<Address> find_own_address(const std::string& interfaces, const std
     if (own) return own;
   }
   return own_end_of_route("127.0.0.1");
+}
+
+std::vector<Address> find_further_addresses(const std::string& interfaces) {
+  std::vector<Address> found = addresses_of(interfaces);
+  if (!found.empty()) found.erase(found.begin());
+  return found;
+}
+
+bool is_address_in_order(const Address& address) {
+  const InterfaceList all = find_interfaces();
+  constexpr unsigned in_order = IFF_UP | IFF_RUNNING;
+  for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
+    const Address found = from_system(one->ifa_addr);
+    if (found.family == address.family && found.ip == address.ip && (one->ifa_flags & in_order) == in_order)
+      return true;
+  }
+  return false;
 }
 
 std::vector<Address> find_all_addresses(std::size_t most) {

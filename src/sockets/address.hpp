@@ -48,6 +48,12 @@ std::string to_string(const Address& address);
 std::optional<Address> find_own_address(const std::string& interfaces, const std::string& host,
                                         std::string& error);
 
+/// Returns the addresses of the others of these interfaces that have one, in order.
+std::vector<Address> find_further_addresses(const std::string& interfaces);
+
+/// Whether a link of this node that is up has this address.
+bool is_address_in_order(const Address& address);
+
 /// Returns the addresses of this node except those of the loopback and of single links: `most` at most.
 std::vector<Address> find_all_addresses(std::size_t most);
 

@@ -24,11 +24,12 @@
 
 #include "sockets/address.hpp"
 #include "sockets/limit_clock.hpp"
+#include "sockets/rails.hpp"
 #include "sockets/siphash.hpp"
 
 namespace stretto {
 
-constexpr std::array<char, 8> protocol_mark{'S', 't', 'r', 'e', 't', 't', 'o', '2'};
+constexpr std::array<char, 8> protocol_mark{'S', 't', 'r', 'e', 't', 't', 'o', '3'};
 
 struct Hello {
   std::array<char, 8> mark = protocol_mark;
@@ -54,6 +55,7 @@ struct Answer {
 
 struct Welcome {
   std::uint64_t received = 0;  // bytes of frames that the listener has read from this connection
+  std::array<Address, most_rails - 1> more_rails{};  // where it listens, too
 };
 
 enum class End : std::uint8_t { maker, listener };

@@ -2,10 +2,11 @@
 // Both ends of a connection. The endpoint's lock is held in all functions.
 //
 // A connection that breaks, for example because a firewall has forgotten it, is made again by its maker, and
-// goes on with the byte behind the last one that was read. Only the bytes of a message that is being written
-// are still there, so if others were on their way, the rank is lost. A connection that was closed does not
-// come back: the other process has ended. If its machine has reset a connection instead of closing it, nobody
-// listens there any more.
+// goes on with the byte behind the last one that was read. Where nodes have several rails, what the other
+// node has not acknowledged is still there (sockets/send_queue.hpp). Elsewhere only the bytes of a message
+// that is being written are, so if others were on their way, the rank is lost. A connection that was closed
+// does not come back: the other process has ended. If its machine has reset a connection instead of closing
+// it, nobody listens there any more.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,10 @@ class Connection : public Polled, protected FrameTaker {
   /// Writes what the connection takes, but at most `most_parts` parts. Returns whether it tried to write.
   bool flush(std::size_t most_parts = std::numeric_limits<std::size_t>::max());
   void close();
+  /// Frees what is kept of bytes that have arrived.
+  void look_at_acknowledged() {
+    if (is_ready()) queue_.look_at_acknowledged(socket_.file());
+  }
   /// Closes the socket and nothing else.
   void abandon() { socket_.close(); }
   /// Whether it carries frames.

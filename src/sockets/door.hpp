@@ -10,17 +10,17 @@
 
 namespace stretto {
 
-/// The listener of an endpoint, and its visitors: connections that have not shown yet that they are of the
-/// job.
-class Endpoint::Door final : public Polled {
+/// The listeners of an endpoint, one for each rail, and their visitors: connections that have not shown yet
+/// that they are of the job.
+class Endpoint::Door final {
  public:
   static constexpr std::size_t most_visitors = 512;
   static constexpr std::chrono::seconds longest_visit{10};
 
   /// Visitors may use at most a quarter of the `files`, so that most are left to the program and the ranks.
-  Door(Endpoint& endpoint, Socket listener, std::size_t files);
+  Door(Endpoint& endpoint, std::size_t files);
 
-  bool look(bool readable, bool writable) override;
+  void listen(Socket listener, const Address& at);
   /// To be called when no visitor is being looked at.
   void tidy();
   [[nodiscard]] bool has_decided() const { return has_decided_; }
@@ -28,11 +28,21 @@ class Endpoint::Door final : public Polled {
   void abandon();
 
  private:
-  struct Guest final : Polled {
-    Guest(Door& of, Socket socket, Clock::time_point until) : door(of), visitor(std::move(socket), until) {}
-    ~Guest() override { door.endpoint_.poller_.remove(visitor.socket()); }
+  struct Entrance final : Polled {
+    Entrance(Door& of, Socket socket, const Address& address)
+        : door(of), listener(std::move(socket)), at(address) {}
     bool look(bool readable, bool writable) override;
     Door& door;
+    Socket listener;
+    Address at;
+    bool is_shut = true;
+  };
+  struct Guest final : Polled {
+    Guest(Entrance& of, Socket socket, Clock::time_point until)
+        : entrance(of), visitor(std::move(socket), until) {}
+    ~Guest() override { entrance.door.endpoint_.poller_.remove(visitor.socket()); }
+    bool look(bool readable, bool writable) override;
+    Entrance& entrance;
     Visitor visitor;
     Visitor::Verdict verdict = Visitor::Verdict::undecided;
   };
@@ -42,11 +52,10 @@ class Endpoint::Door final : public Polled {
   void refuse(Guest& guest);
 
   Endpoint& endpoint_;
-  Socket listener_;
   std::size_t most_visitors_;
+  std::list<Entrance> entrances_;
   std::list<Guest> visitors_;
   bool has_decided_ = false;
-  bool is_shut_ = false;
 };
 
 }  // namespace stretto

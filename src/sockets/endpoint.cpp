@@ -16,6 +16,7 @@
 #include "sockets/files.hpp"
 #include "sockets/incoming.hpp"
 #include "sockets/outgoing.hpp"
+#include "sockets/rail_watch.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -32,6 +33,7 @@ std::atomic<int> streams_to_a_rank{1};
 
 constexpr std::chrono::milliseconds usual_look{1000};
 constexpr std::chrono::milliseconds look_at_beginnings{100};
+constexpr std::chrono::milliseconds look_at_busy_rails{20};
 
 bool every_message(const Message& /*message*/) {
   return true;
@@ -88,12 +90,13 @@ Endpoint::Endpoint(int rank, int ranks, const SipKey& secret, Socket listener, c
     : rank_(rank),
       ranks_(ranks),
       secret_(secret),
-      listens_at_(listens_at),
+      rails_{listens_at},
       inbox_(ranks),
       peers_(static_cast<std::size_t>(ranks)),
       others_(ranks - 1),
       buffer_(std::size_t{16} << 10) {
-  door_ = std::make_unique<Door>(*this, std::move(listener), limit_of_files());
+  door_ = std::make_unique<Door>(*this, limit_of_files());
+  door_->listen(std::move(listener), listens_at);
   Live::all().add(*this);
 }
 
@@ -236,19 +239,47 @@ void Endpoint::look_at_clock() {
   for (const int rank : std::vector<int>(connected_)) {
     Outgoing& out = *peer(rank).out;
     if (!is_needed(rank)) continue;
+    for_each_connection(out, [](Outgoing& one) { one.look_at_acknowledged(); });
     out.look_at_clock(now);
     some_begin = some_begin || out.needs_clock();
   }
   for (const int rank : admitted_) {
     for_each_connection(*peer(rank).in, [&](Incoming& one) {
+      one.look_at_acknowledged();
       if (is_needed(rank)) one.look_at_clock(now);
     });
   }
-  next_look_ = now + (some_begin ? look_at_beginnings : usual_look);
+  next_look_ = now + (some_begin ? next_look() : usual_look);
+}
+
+Endpoint::Clock::duration Endpoint::next_look() const {
+  return rails_.size() > 1 ? look_at_busy_rails : look_at_beginnings;
 }
 
 void Endpoint::look_soon() {
-  next_look_ = std::min(next_look_, Clock::now() + look_at_beginnings);
+  next_look_ = std::min(next_look_, Clock::now() + next_look());
+}
+
+void Endpoint::add_rail(Socket listener, const Address& listens_at) {
+  const std::lock_guard guard(mutex_);
+  if (rails_.size() == most_rails) return;
+  if (rail_watch_ == nullptr) rail_watch_ = std::make_unique<RailWatch>(*this);
+  door_->listen(std::move(listener), listens_at);
+  rails_.push_back(listens_at);
+}
+
+void Endpoint::look_at_rails() {
+  const RailSet now = find_rails_out_of_order(rails_);
+  if (std::exchange(out_of_order_, now) == now) return;
+  next_look_ = {};  // connections leave these rails then: the poller may be about to name one of them
+  for (const int rank : admitted_) {
+    if (is_needed(rank)) outgoing(rank).tell_rails(now);
+  }
+}
+
+void Endpoint::take_rails(int rank, RailSet out_of_order) {
+  peer(rank).out_of_order = out_of_order;
+  next_look_ = {};
 }
 
 void Endpoint::admit(Visitor& visitor) {
@@ -557,6 +588,7 @@ void Endpoint::leave(double seconds, const std::string& reason) {
 void Endpoint::abandon_in_child() {
   poller_.close();
   door_->abandon();
+  if (rail_watch_) rail_watch_->abandon();
   const auto abandon = [](Connection& one) { one.abandon(); };
   for (const int rank : connected_) for_each_connection(*peer(rank).out, abandon);
   for (const int rank : admitted_) for_each_connection(*peer(rank).in, abandon);

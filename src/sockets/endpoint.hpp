@@ -10,6 +10,9 @@
 // to their neighbours in a tree (parent_in_start), so news reaches all. When the parent of a rank has ended,
 // the rank connects to the next ancestor, or to the lowest rank that is left. A rank that waits for another
 // one without a connection makes one, and so notices its end itself.
+//
+// Nodes may be joined by several links, the rails (sockets/rails.hpp). Connections to a rank are spread over
+// them, and go over another one when theirs carries nothing any more.
 #pragma once
 
 #include <atomic>
@@ -33,6 +36,7 @@
 #include "sockets/limit_clock.hpp"
 #include "sockets/message.hpp"
 #include "sockets/poller.hpp"
+#include "sockets/rails.hpp"
 
 namespace stretto {
 
@@ -75,7 +79,10 @@ class Endpoint {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
-  [[nodiscard]] const Address& listens_at() const { return listens_at_; }
+  [[nodiscard]] const Address& listens_at() const { return rails_.front(); }
+  /// Listens at the address of one more rail, too; of most_rails in all. Ranks have their rails in the same
+  /// order. To be called before other ranks know this one.
+  void add_rail(Socket listener, const Address& listens_at);
 
   /// Sets how many connections carry long messages to a rank from now on, for all endpoints of this process:
   /// from 1 to most_streams. Ranks need not use the same number.
@@ -163,6 +170,7 @@ class Endpoint {
     bool has_left = false;       // it has said farewell
     bool is_news = false;        // its end concerns others, who may wait for ranks that wait for it
     bool has_failed = false;     // it has told so itself, so nothing more comes from it
+    RailSet out_of_order;        // of its node, as it says
   };
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
@@ -173,6 +181,7 @@ class Endpoint {
   void deliver(Inbox::Early early, Message& receive);
   void admit(Visitor& visitor);
   void look_at_clock();
+  [[nodiscard]] Clock::duration next_look() const;
   void look_soon();
   void lose(int rank, const std::string& how);
   /// Loses a rank that lives, and closes all connections with it, so that it sees that.
@@ -182,6 +191,11 @@ class Endpoint {
   void take_news(const News& news, int from);
   void note_gone(int rank, const char* reason);
   void end_in_locked(const News& news);
+  /// Called when the kernel may have changed what it says of this node's rails.
+  void look_at_rails();
+  void take_rails(int rank, RailSet out_of_order);
+  /// The rails over which no connection with a rank can be.
+  [[nodiscard]] RailSet out_of_order(int rank) { return out_of_order_ | peer(rank).out_of_order; }
   Census& census(const CensusId& id);
   void take_word(const CensusId& id, const Census::Word& word, int from);
   void say_words(const CensusId& id, Census& census);
@@ -214,20 +228,23 @@ class Endpoint {
   /// may not use the endpoint.
   void abandon_in_child();
 
-  class Door;  // the listener and its visitors
+  class Door;       // the listeners and their visitors
+  class RailWatch;  // tells what the kernel says of rails
 
   std::mutex mutex_;
   int rank_;
   int ranks_;
   SipKey secret_;
-  Address listens_at_;
+  std::vector<Address> rails_;  // where it listens
+  RailSet out_of_order_;        // of these, as the kernel says
   Poller poller_;
   Inbox inbox_;
   std::vector<Peer> peers_;
   std::unique_ptr<Door> door_;
-  std::vector<int> connected_;  // ranks with an `out`
-  std::vector<int> admitted_;   // ranks with an `in`
-  int others_;                  // ranks that are not gone, except this one
+  std::unique_ptr<RailWatch> rail_watch_;  // if there are several rails
+  std::vector<int> connected_;             // ranks with an `out`
+  std::vector<int> admitted_;              // ranks with an `in`
+  int others_;                             // ranks that are not gone, except this one
   Clock::time_point next_look_{};
   std::map<std::uint64_t, std::vector<News>> ends_;  // by groups
   std::map<CensusId, Census> censuses_;

@@ -11,6 +11,7 @@
 //   news       a rank takes part no longer, in a group or in anything; a text that says why follows
 //   farewell   the rank ends and sends nothing more; a text that says so, or why, follows
 //   census     a word of a census follows (sockets/census.hpp)
+//   rails      these rails of the maker's node are out of order (sockets/rails.hpp)
 //
 // The other side answers on the same connection with these:
 //
@@ -29,12 +30,23 @@
 
 namespace stretto {
 
-enum class FrameKind : std::uint32_t { message = 1, offer, part, news, farewell, wanted, credit, census };
+enum class FrameKind : std::uint32_t {
+  message = 1,
+  offer,
+  part,
+  news,
+  farewell,
+  wanted,
+  credit,
+  census,
+  rails
+};
 
 struct Frame {
   FrameKind kind{};
   std::int32_t tag = 0;  // of news: the rank that takes part no longer
   /// Of a communicator. Of a part: its offset in the message. Of news and of a census: the group.
+  /// Of rails: a bit for each one that is out of order.
   std::uint64_t context = 0;
   std::uint64_t bytes = 0;  // that follow; of an offer: of the message; of a credit: that were taken
   /// Of a long message, among those of its sender to this rank. Of news: a call. Of a farewell: 1 if others

@@ -56,7 +56,8 @@ void Incoming::begin(Visitor& visitor) {
     return endpoint_.part_from(peer_, how_data_is_lost(error));
   }
   broken_.reset();
-  const Welcome welcome{.received = reader_.bytes()};
+  Welcome welcome{.received = reader_.bytes()};
+  std::copy(endpoint_.rails_.begin() + 1, endpoint_.rails_.end(), welcome.more_rails.begin());
   const ssize_t sent = ::send(socket_.file(), &welcome, sizeof(welcome), MSG_NOSIGNAL | MSG_DONTWAIT);
   const bool is_ready = sent == sizeof(welcome) && endpoint_.poller_.add(socket_, *this);
   if (!is_ready) return Incoming::note_end(errno);
@@ -115,6 +116,9 @@ std::optional<Landing> Incoming::take_own(const Frame& frame) {
       return take_offer(frame);
     case FrameKind::part:
       return take_part(frame);
+    case FrameKind::rails:
+      endpoint_.take_rails(peer_, RailSet(frame.context));
+      return Landing{};
     default:
       return std::nullopt;
   }

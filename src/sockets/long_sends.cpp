@@ -33,6 +33,7 @@ void LongSends::note_written(std::uint64_t number, std::size_t bytes) {
     if (found->written < found->message->bytes) return;
     Message* const message = found->message;
     among->erase(found);
+    leave_memory_(*message);
     return message->end(Message::State::done);
   }
 }

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "sockets/message.hpp"
 
@@ -21,6 +23,10 @@ class LongSends {
     std::size_t bytes = 0;
     Message* message = nullptr;
   };
+
+  /// `leave_memory` is called before a message ends whose bytes are written: nothing may read them any more.
+  explicit LongSends(std::function<void(const Message&)> leave_memory)
+      : leave_memory_(std::move(leave_memory)) {}
 
   /// Adds a message. `most_at_once`: the most bytes of a part; at least 1.
   void add(std::uint64_t number, Message& message, std::size_t most_at_once);
@@ -42,6 +48,7 @@ class LongSends {
     std::size_t taken = 0;
     std::size_t written = 0;
   };
+  std::function<void(const Message&)> leave_memory_;
   std::deque<Send> waiting_;  // messages with parts that are not taken
   std::deque<Send> taken_;    // messages whose parts are all taken
 };

@@ -52,39 +52,62 @@ constexpr std::chrono::milliseconds longest_wait_for_farewell{200};
 
 }  // namespace
 
-Outgoing::Outgoing(Endpoint& endpoint, int peer) : Connection(endpoint, peer, &long_sends_) {}
+Outgoing::Outgoing(Endpoint& endpoint, int peer)
+    : Connection(endpoint, peer, &long_sends_), long_sends_([this](const Message& message) {
+        leave_memory(message);
+        for (const auto& one : others_) one->leave_memory(message);
+      }) {}
 
 Outgoing::Outgoing(Outgoing& first, int stream)
-    : Connection(first.endpoint_, first.peer_, &first.long_sends_), stream_(stream) {
-  connect(first.address_);
+    : Connection(first.endpoint_, first.peer_, &first.long_sends_),
+      first_(&first),
+      long_sends_({}),
+      stream_(stream) {
+  rail_ = own_rail();
+  begin();
 }
 
 void Outgoing::connect(const Address& address) {
   if (state_ != State::without_address) return;
-  address_ = address;
+  rails_ = {address};
   begin();
+}
+
+/// Begins to connect over a rail. Returns no socket, and an error, if that is impossible now.
+Socket Outgoing::open_towards(std::size_t rail, int& error) {
+  // Connects from the address by which the others know this rank.
+  Address own = endpoint_.rails_.at(rail);
+  own.port = 0;
+  Address address = first_->rails_.at(rail);
+  // A scope is this node's own number for the interface.
+  if (address.scope != 0) address.scope = own.scope;
+  SystemAddress to(address);
+  SystemAddress from(own);
+  Socket opened = open_file(
+      [&] { return ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
+  error = errno;
+  if (!opened) return opened;
+  // Ports run short only if each is reserved for a single connection.
+  const int without_port = 1;
+  if (own.family == 4)
+    setsockopt(opened.file(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &without_port, sizeof(without_port));
+  if (own.family == address.family) static_cast<void>(bind(opened.file(), from.get(), from.length));
+  error = ::connect(opened.file(), to.get(), to.length) != 0 && errno != EINPROGRESS ? errno : 0;
+  if (error != 0) opened.close();
+  return opened;
 }
 
 void Outgoing::begin() {
   is_waiting_ = false;
   began_ = Endpoint::Clock::now();
-  // A scope is this node's own number for the interface.
-  if (address_.scope != 0) address_.scope = endpoint_.listens_at().scope;
-  SystemAddress to(address_);
-  socket_ = open_file(
-      [&] { return ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
+  trial_.note_beginning();
+  address_ = first_->rails_.at(rail_);
   state_ = State::connecting;
-  if (!socket_) return try_again(errno);
-  // Connects from the address by which the others know this rank.
-  Address own = endpoint_.listens_at();
-  own.port = 0;
-  SystemAddress from(own);
-  // Ports run short only if each is reserved for a single connection.
-  if (own.family == 4) set(IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-  if (own.family == address_.family) static_cast<void>(bind(socket_.file(), from.get(), from.length));
+  int error = 0;
+  socket_ = open_towards(rail_, error);
+  if (!socket_) return try_again(error);
   configure();
   if (stream_ > 0) set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent_of_streams);
-  if (::connect(socket_.file(), to.get(), to.length) != 0 && errno != EINPROGRESS) return try_again(errno);
   writes_ = true;
   if (!endpoint_.poller_.add(socket_, *this, writes_)) try_again(errno);
 }
@@ -94,8 +117,10 @@ void Outgoing::begin() {
 void Outgoing::try_again(int error) {
   close();
   state_ = State::connecting;
-  const bool is_gone = error == ECONNREFUSED || ++times_sent_away_ > most_times_sent_away;
+  const bool is_refused = error == ECONNREFUSED && ++times_refused_ >= rails();
+  const bool is_gone = is_refused || ++times_sent_away_ > most_times_sent_away;
   if (is_gone) return note_end(error);
+  rail_ = next_rail();
   is_waiting_ = true;
   endpoint_.look_soon();
 }
@@ -158,9 +183,18 @@ bool Outgoing::take_welcome() {
     endpoint_.part_from(peer_, how_data_is_lost(error_));
     return true;
   }
+  if (stream_ == 0) {
+    rails_.resize(1);
+    for (const Address& one : welcome.more_rails) {
+      if (one.family != 0 && rails_.size() < endpoint_.rails_.size()) rails_.push_back(one);
+    }
+  }
   state_ = State::ready;
   was_ready_ = true;
   error_ = times_sent_away_ = 0;
+  times_refused_ = 0;
+  trial_.note_made();
+  if (rails() > 1) queue_.keep_messages();
   limit_send_buffer(socket_);
   if (streams_ > 1) set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent_of_streams);
   flush();
@@ -179,6 +213,7 @@ void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
   for (const auto& one : others_) one->look_at_clock(now);
   if (state_ == State::useless) return;
   if (is_waiting_) return begin();
+  if (rails() > 1) look_at_rail(now);
   if (state_ == State::ended) {
     const auto& other = endpoint_.peer(peer_).in;
     const bool may_say_farewell = other != nullptr && other->is_open();
@@ -189,15 +224,74 @@ void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
   }
 }
 
+/// Returns the rail to be tried next.
+std::size_t Outgoing::next_rail() const {
+  const RailSet out_of_order = endpoint_.out_of_order(peer_);
+  for (std::size_t step = 1; step < rails(); ++step) {
+    const std::size_t one = (rail_ + step) % rails();
+    if (!out_of_order[one]) return one;
+  }
+  return rail_;
+}
+
+/// Makes the connection again. The other side sees a reset: by a close it would know that this rank ends.
+void Outgoing::go_over(std::size_t rail) {
+  look_at_acknowledged();
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket_.file(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+  close();
+  rail_ = rail;
+  begin();
+}
+
+/// Leaves a rail that carries nothing, and comes back to its own one.
+void Outgoing::look_at_rail(Endpoint::Clock::time_point now) {
+  if (state_ == State::ended) return;
+  if (endpoint_.out_of_order(peer_)[rail_] || carries_nothing(now)) {
+    if (const std::size_t next = next_rail(); next != rail_) go_over(next);
+  } else if (state_ == State::ready && rail_ != own_rail() && own_rail_carries_again(now)) {
+    go_over(own_rail());
+  }
+}
+
+/// Whether a first packet, or what was sent, has got no answer for so long that the rail may be cut.
+bool Outgoing::carries_nothing(Endpoint::Clock::time_point now) {
+  if (!socket_) return false;
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (getsockopt(socket_.file(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  // Before the first answer, the kernel has assumed a second.
+  const bool is_measured = info.tcpi_state == TCP_ESTABLISHED;
+  const std::chrono::microseconds round_trip(is_measured ? info.tcpi_rtt + 4 * info.tcpi_rttvar : 0);
+  look_at_acknowledged();
+  return trial_.is_silent(now, info.tcpi_unacked > 0, queue_.acknowledged(), round_trip);
+}
+
+bool Outgoing::own_rail_carries_again(Endpoint::Clock::time_point now) {
+  if (endpoint_.out_of_order(peer_)[own_rail()]) return false;
+  return trial_.carries(now, [&] {
+    int error = 0;
+    return open_towards(own_rail(), error);
+  });
+}
+
 bool Outgoing::needs_clock() const {
-  return state_ == State::connecting || state_ == State::ended ||
+  const bool needs_other_rail = endpoint_.rails_.size() > 1 && state_ == State::ready &&
+                                (queue_.bytes_left() > 0 || rail_ != own_rail());
+  return state_ == State::connecting || state_ == State::ended || needs_other_rail ||
          std::ranges::any_of(others_, [](const auto& one) { return one->needs_clock(); });
 }
 
+void Outgoing::leave_memory(const Message& message) {
+  if (rails() > 1) look_at_acknowledged();
+  queue_.leave_memory(message);
+}
+
 void Outgoing::note_end(int error) {
+  look_at_acknowledged();
   close();
   if (error_ == 0) error_ = error;
-  if (state_ == State::ready && error != 0 && endpoint_.is_needed(peer_)) return begin();
+  if (state_ == State::ready && error != 0 && endpoint_.is_needed(peer_)) return go_over(next_rail());
   const bool was_of_use = stream_ == 0 || was_ready_;
   state_ = was_of_use ? State::ended : State::useless;
   if (!was_of_use) return;
@@ -206,8 +300,8 @@ void Outgoing::note_end(int error) {
 }
 
 /// Returns the length up to which messages are sent whole.
-std::size_t Outgoing::longest_whole() {
-  return Endpoint::streams() > 1 ? longest_whole_of_streams : longest_whole_message;
+std::size_t Outgoing::longest_whole() const {
+  return Endpoint::streams() > 1 || rails() > 1 ? longest_whole_of_streams : longest_whole_message;
 }
 
 void Outgoing::send(Message& message) {
@@ -227,6 +321,12 @@ void Outgoing::send(Message& message) {
     queue_.add(frame);
   }
   if (!writes_) flush();
+  if (rails() > 1) endpoint_.look_soon();
+}
+
+void Outgoing::tell_rails(RailSet out_of_order) {
+  queue_.add({.kind = FrameKind::rails, .context = out_of_order.to_ulong()});
+  flush();
 }
 
 /// A connection that waits to connect again has no socket. Short messages that were offered for their credit
@@ -235,7 +335,7 @@ void Outgoing::send(Message& message) {
 std::size_t Outgoing::bytes_left() const {
   if (state_ == State::ended || state_ == State::useless || state_ == State::without_address) return 0;
   if (!is_ready() && !queue_.has_messages() && offered_.empty()) return 0;
-  std::size_t all = long_sends_.bytes() + (socket_ ? Connection::bytes_left() : queue_.bytes());
+  std::size_t all = long_sends_.bytes() + (is_ready() ? Connection::bytes_left() : queue_.bytes_left());
   for (const auto& one : others_) all += one->is_ready() ? one->bytes_left() : 0;
   for (const auto& [number, message] : offered_)
     all += message->bytes <= longest_whole() ? credit_for(message->bytes) : 0;
@@ -252,7 +352,8 @@ void Outgoing::use_streams(std::size_t streams) {
 
 /// Sends a long message in parts over all connections that have room.
 void Outgoing::send_long(std::uint64_t number, Message& message) {
-  use_streams(static_cast<std::size_t>(Endpoint::streams()));
+  const auto streams = static_cast<std::size_t>(Endpoint::streams());
+  use_streams((streams + rails() - 1) / rails() * rails());  // as many on each rail
   const std::size_t part =
       streams_ > 1 ? std::clamp(message.bytes / streams_, longest_whole_of_streams, longest_part_of_streams)
                    : longest_part;

@@ -23,6 +23,8 @@ class Outgoing final : public Connection {
   /// Connects. To be called as soon as the address is known.
   void connect(const Address& address);
   void send(Message& message);
+  /// Tells the other rank which rails of this node are out of order.
+  void tell_rails(RailSet out_of_order);
   [[nodiscard]] std::size_t bytes_left() const override;
   bool look(bool readable, bool writable) override;
   /// Acts on timeouts. To be called now and then.
@@ -42,9 +44,10 @@ class Outgoing final : public Connection {
   std::optional<Landing> take_own(const Frame& frame) override;
   void note_end(int error) override;
   void begin();
-  [[nodiscard]] static std::size_t longest_whole();
+  [[nodiscard]] std::size_t longest_whole() const;
   void send_long(std::uint64_t number, Message& message);
   void use_streams(std::size_t streams);
+  void leave_memory(const Message& message);
   Outgoing& stream(std::size_t number) { return number == 0 ? *this : *others_[number - 1]; }
   bool greet();
   template <typename Reply>
@@ -52,8 +55,21 @@ class Outgoing final : public Connection {
   bool take_challenge();
   bool take_welcome();
   void try_again(int error);
+  /// The number of rails that lead to the other rank.
+  [[nodiscard]] std::size_t rails() const { return first_->rails_.size(); }
+  [[nodiscard]] std::size_t own_rail() const { return static_cast<std::size_t>(stream_) % rails(); }
+  [[nodiscard]] std::size_t next_rail() const;
+  void go_over(std::size_t rail);
+  void look_at_rail(Endpoint::Clock::time_point now);
+  bool carries_nothing(Endpoint::Clock::time_point now);
+  bool own_rail_carries_again(Endpoint::Clock::time_point now);
+  [[nodiscard]] Socket open_towards(std::size_t rail, int& error);
 
   State state_ = State::without_address;
+  Outgoing* first_ = this;
+  std::vector<Address> rails_;  // of the other rank; only the first connection's are used
+  std::size_t rail_ = 0;        // over which it goes
+  RailTrial trial_;
   Address address_;
   Hello hello_;
   Endpoint::Clock::time_point began_{};
@@ -62,6 +78,7 @@ class Outgoing final : public Connection {
   bool was_ready_ = false;   // before it broke
   bool is_waiting_ = false;  // to connect again
   int times_sent_away_ = 0;
+  std::size_t times_refused_ = 0;
   LongSends long_sends_;  // only the first connection's are used
   int stream_ = 0;
   std::vector<std::unique_ptr<Outgoing>> others_;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -14,9 +15,9 @@
 
 namespace stretto {
 
-inline Address loopback() {
+inline Address loopback(int rail = 0) {
   Address address{.family = 4};
-  inet_pton(AF_INET, "127.0.0.1", address.ip.data());
+  inet_pton(AF_INET, ("127.0.0." + std::to_string(1 + rail)).c_str(), address.ip.data());
   return address;
 }
 
@@ -75,13 +76,19 @@ class Job {
  public:
   enum class Knows : std::uint8_t { nobody, parent, all };
 
-  explicit Job(int ranks, Knows knows = Knows::all) {
+  explicit Job(int ranks, Knows knows = Knows::all, int rails = 1) {
     fill_randomly(secret);
     for (int rank = 0; rank < ranks; ++rank) {
       Address at = loopback();
       Socket listener = listen_at(at);
       endpoints_.push_back(std::make_unique<Endpoint>(rank, ranks, secret, std::move(listener), at));
       addresses.push_back(at);
+      ports.insert(at.port);
+      for (int rail = 1; rail < rails; ++rail) {
+        Address on_rail = loopback(rail);
+        endpoints_.back()->add_rail(listen_at(on_rail), on_rail);
+        ports.insert(on_rail.port);
+      }
     }
     for (int rank = 0; rank < ranks; ++rank) {
       for (int other = 0; other < ranks; ++other) {
@@ -157,6 +164,7 @@ class Job {
   }
 
   SipKey secret{};
+  std::set<std::uint16_t> ports;  // at which ranks listen
   std::vector<Address> addresses;
 
  private:

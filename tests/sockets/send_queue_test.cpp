@@ -102,7 +102,7 @@ class Contents {
     for (const auto& [number, sending] : parts) EXPECT_TRUE(found.parts.at(number) == sending->memory);
   }
 
-  LongSends long_sends;
+  LongSends long_sends{[this](const Message& message) { queue.leave_memory(message); }};
   SendQueue queue{&long_sends};
   std::deque<Sending> sendings;
   std::vector<Frame> frames;

@@ -106,24 +106,31 @@ bool has_files_for_all() {
          limit.rlim_max >= static_cast<rlim_t>(2 * others + of_program);
 }
 
-/// Returns the address of the interface that the user has named for the MPI library's own connections, if
-/// this machine has an interface of that name. (MPI libraries accept other texts, too.)
-std::optional<Address> find_address_of_library() {
+/// Returns the interfaces that the user has named, or has named for the MPI library's own connections if this
+/// machine has one of them. (MPI libraries accept other texts, too.)
+std::string find_named_interfaces() {
+  const std::string own = environment("STRETTO_INTERFACE");
+  if (!own.empty()) return own;
   for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE"}) {
     const std::string interfaces = environment(variable);
     std::string error;
-    if (interfaces.empty()) continue;
-    if (const auto own = find_own_address(interfaces, "", error)) return own;
+    if (!interfaces.empty() && find_own_address(interfaces, "", error)) return interfaces;
   }
-  return std::nullopt;
+  return {};
 }
 
-std::unique_ptr<Endpoint> listen(Address at, const SipKey& secret) {
+Socket listen(Address& at) {
   const std::optional<LibraryPorts> ports = find_ports_of_library(at.family);
   const auto number = static_cast<std::size_t>(session.topology.place(session.world_rank));
-  Socket listener = ports ? listen_at_one_of(ports->range, number, at) : listen_at(at);
-  return std::make_unique<Endpoint>(session.world_rank, session.topology.ranks(), secret, std::move(listener),
-                                    at);
+  return ports ? listen_at_one_of(ports->range, number, at) : listen_at(at);
+}
+
+std::unique_ptr<Endpoint> listen(Address at, const std::string& interfaces, const SipKey& secret) {
+  Socket listener = listen(at);
+  auto endpoint = std::make_unique<Endpoint>(session.world_rank, session.topology.ranks(), secret,
+                                             std::move(listener), at);
+  for (Address& rail : find_further_addresses(interfaces)) endpoint->add_rail(listen(rail), rail);
+  return endpoint;
 }
 
 /// Sends a byte from this node to each other one, and receives one from each, together with the other ranks
@@ -195,15 +202,13 @@ std::string make_connections(MPI_Comm comm) {
   std::unique_ptr<Connections> made;
   std::vector<WhereItListens> all;
   const bool listens = succeeds([&] {
-    const std::string interfaces = environment("STRETTO_INTERFACE");
+    const std::string interfaces = find_named_interfaces();
     std::string error;
-    std::optional<Address> own =
-        interfaces.empty() ? find_address_of_library() : find_own_address(interfaces, "", error);
-    if (!own && interfaces.empty()) own = common;
+    const std::optional<Address> own = interfaces.empty() ? common : find_own_address(interfaces, "", error);
     if (!own) return false;
     std::vector<int> nodes(static_cast<std::size_t>(session.topology.ranks()));
     std::ranges::generate(nodes, [rank = 0]() mutable { return session.topology.node(rank++); });
-    made = std::make_unique<Connections>(listen(*own, beginning.secret), std::move(nodes));
+    made = std::make_unique<Connections>(listen(*own, interfaces, beginning.secret), std::move(nodes));
     all.resize(static_cast<std::size_t>(session.topology.ranks()));
     return true;
   });

@@ -59,7 +59,7 @@ std::span<std::byte> bytes_of(Value& value) {
 }
 
 /// Returns the interfaces that the user has named. There may be commas between several names, as gloo takes
-/// them; the first interface that exists counts.
+/// them: each one that has an address is a rail.
 std::string named_interfaces() {
   const std::string own = environment("STRETTO_INTERFACE");
   return own.empty() ? environment("GLOO_SOCKET_IFNAME") : own;
@@ -80,6 +80,7 @@ std::unique_ptr<Endpoint> meet(int rank, int ranks, const Store& store, const st
   const bool is_parent = rank % 2 == 0 && rank + 1 < ranks;
   if (is_parent) store.set(address_key(rank), bytes_of(*own));
   auto endpoint = std::make_unique<Endpoint>(rank, ranks, secret, std::move(listener), *own);
+  for (Address& rail : find_further_addresses(named_interfaces())) endpoint->add_rail(listen_at(rail), rail);
   if (rank != 0) {
     Address parent;
     store.get(address_key(parent_in_start(rank)), bytes_of(parent));
