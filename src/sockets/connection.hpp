@@ -10,10 +10,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sockets/endpoint.hpp"
 #include "sockets/frame_reader.hpp"
@@ -28,9 +30,10 @@ class Connection : public Polled, protected FrameTaker {
   /// The time between two of the kernel's probes.
   static constexpr int seconds_between_probes = 60;
 
-  /// `long_sends`: the long messages of which it sends parts, or nullptr.
-  Connection(Endpoint& endpoint, int peer, LongSends* long_sends)
-      : endpoint_(endpoint), peer_(peer), queue_(long_sends) {}
+  /// The arguments of its SendQueue.
+  Connection(Endpoint& endpoint, int peer, LongSends* long_sends = nullptr,
+             std::function<bool()> takes_part = {})
+      : endpoint_(endpoint), peer_(peer), queue_(long_sends, std::move(takes_part)) {}
   ~Connection() override { endpoint_.poller_.remove(socket_); }
 
   /// `is_news`: whether the end concerns others than the peer.

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds longest_break{2 * Connection::seconds_between_pro
 
 }  // namespace
 
-Incoming::Incoming(Endpoint& endpoint, int peer, Visitor& visitor) : Connection(endpoint, peer, nullptr) {
+Incoming::Incoming(Endpoint& endpoint, int peer, Visitor& visitor) : Connection(endpoint, peer) {
   begin(visitor);
 }
 

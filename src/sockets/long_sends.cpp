@@ -17,11 +17,15 @@ std::optional<LongSends::Part> LongSends::next() {
   const Part part{.number = send.number,
                   .offset = send.taken,
                   .data = send.message->data + send.taken,
-                  .bytes = std::min(send.message->bytes - send.taken, send.most_at_once),
+                  .bytes = send.bytes_of_next(),
                   .message = send.message};
   send.taken += part.bytes;
   (send.taken < send.message->bytes ? waiting_ : taken_).push_back(send);
   return part;
+}
+
+std::size_t LongSends::bytes_of_next() const {
+  return waiting_.front().bytes_of_next();
 }
 
 void LongSends::note_written(std::uint64_t number, std::size_t bytes) {

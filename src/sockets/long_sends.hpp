@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,8 @@ class LongSends {
   /// Notes that so many bytes of a message are written. The message ends when all of its bytes are.
   void note_written(std::uint64_t number, std::size_t bytes);
   [[nodiscard]] bool has_next() const { return !waiting_.empty(); }
+  /// The bytes of that part; there must be one.
+  [[nodiscard]] std::size_t bytes_of_next() const;
   /// The bytes that no connection has taken.
   [[nodiscard]] std::size_t bytes() const;
   /// Fails messages. No part of them may be read any more.
@@ -47,6 +50,8 @@ class LongSends {
     std::size_t most_at_once;
     std::size_t taken = 0;
     std::size_t written = 0;
+
+    [[nodiscard]] std::size_t bytes_of_next() const { return std::min(message->bytes - taken, most_at_once); }
   };
   std::function<void(const Message&)> leave_memory_;
   std::deque<Send> waiting_;  // messages with parts that are not taken

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "sockets/files.hpp"
 #include "sockets/incoming.hpp"
@@ -53,13 +54,14 @@ constexpr std::chrono::milliseconds longest_wait_for_farewell{200};
 }  // namespace
 
 Outgoing::Outgoing(Endpoint& endpoint, int peer)
-    : Connection(endpoint, peer, &long_sends_), long_sends_([this](const Message& message) {
+    : Connection(endpoint, peer, &long_sends_, [this] { return should_take_part(); }),
+      long_sends_([this](const Message& message) {
         leave_memory(message);
         for (const auto& one : others_) one->leave_memory(message);
       }) {}
 
 Outgoing::Outgoing(Outgoing& first, int stream)
-    : Connection(first.endpoint_, first.peer_, &first.long_sends_),
+    : Connection(first.endpoint_, first.peer_, &first.long_sends_, [this] { return should_take_part(); }),
       first_(&first),
       long_sends_({}),
       stream_(stream) {
@@ -101,6 +103,7 @@ void Outgoing::begin() {
   is_waiting_ = false;
   began_ = Endpoint::Clock::now();
   trial_.note_beginning();
+  rate_.note_beginning();
   address_ = first_->rails_.at(rail_);
   state_ = State::connecting;
   int error = 0;
@@ -206,7 +209,10 @@ bool Outgoing::look(bool readable, bool writable) {
   if (state_ == State::greeting) return readable && take_challenge();
   if (state_ == State::answered) return readable && take_welcome();
   const bool has_read = readable && read();
-  return (writable && flush()) || has_read;
+  const bool has_written = writable && flush();
+  // What this one leaves may be for another one that nothing else would call.
+  if (rails() > 1 && !writes_) first_->share_parts();
+  return has_written || has_read;
 }
 
 void Outgoing::look_at_clock(Endpoint::Clock::time_point now) {
@@ -244,9 +250,36 @@ void Outgoing::go_over(std::size_t rail) {
   begin();
 }
 
+/// Whether this connection takes the next part of a long message. It does not if the others are expected to
+/// carry all that is left before this one has carried that part: a slow rail must not be what all wait for.
+bool Outgoing::should_take_part() {
+  if (rails() == 1) return true;
+  const auto now = Endpoint::Clock::now();
+  const auto part = static_cast<double>(first_->long_sends_.bytes_of_next());
+  const auto seconds_for_part = [&](const Outgoing& one, double rate) {
+    return (static_cast<double>(one.queue_.bytes_left()) + part) / rate;
+  };
+  if (const auto counted = read_tcp_delivery(socket_.file())) rate_.note(now, *counted);
+  const std::optional<double> own = rate_.at(now);
+  if (!own) return true;
+  auto bytes = static_cast<double>(first_->long_sends_.bytes());
+  double all = 0;
+  double soonest = std::numeric_limits<double>::infinity();
+  for (std::size_t number = 0; number < first_->streams_; ++number) {
+    const Outgoing& one = first_->stream(number);
+    const std::optional<double> rate = one.rate_.at(now);
+    if (&one == this || !one.is_ready() || !rate) continue;
+    all += *rate;
+    bytes += static_cast<double>(one.queue_.bytes_left());
+    soonest = std::min(soonest, seconds_for_part(one, *rate));
+  }
+  return all == 0 || seconds_for_part(*this, *own) <= std::max(soonest, bytes / all);
+}
+
 /// Leaves a rail that carries nothing, and comes back to its own one.
 void Outgoing::look_at_rail(Endpoint::Clock::time_point now) {
   if (state_ == State::ended) return;
+  first_->share_parts();  // a rail may have become slower
   if (endpoint_.out_of_order(peer_)[rail_] || carries_nothing(now)) {
     if (const std::size_t next = next_rail(); next != rail_) go_over(next);
   } else if (state_ == State::ready && rail_ != own_rail() && own_rail_carries_again(now)) {
@@ -277,7 +310,7 @@ bool Outgoing::own_rail_carries_again(Endpoint::Clock::time_point now) {
 
 bool Outgoing::needs_clock() const {
   const bool needs_other_rail = endpoint_.rails_.size() > 1 && state_ == State::ready &&
-                                (queue_.bytes_left() > 0 || rail_ != own_rail());
+                                (queue_.bytes_left() > 0 || long_sends_.has_next() || rail_ != own_rail());
   return state_ == State::connecting || state_ == State::ended || needs_other_rail ||
          std::ranges::any_of(others_, [](const auto& one) { return one->needs_clock(); });
 }
@@ -354,19 +387,27 @@ void Outgoing::use_streams(std::size_t streams) {
 void Outgoing::send_long(std::uint64_t number, Message& message) {
   const auto streams = static_cast<std::size_t>(Endpoint::streams());
   use_streams((streams + rails() - 1) / rails() * rails());  // as many on each rail
-  const std::size_t part =
-      streams_ > 1 ? std::clamp(message.bytes / streams_, longest_whole_of_streams, longest_part_of_streams)
-                   : longest_part;
+  const std::size_t parts_each = rails() > 1 ? 4 : 1;        // so that a faster rail takes more
+  const std::size_t part = streams_ > 1 ? std::clamp(message.bytes / (streams_ * parts_each),
+                                                     longest_whole_of_streams, longest_part_of_streams)
+                                        : longest_part;
   long_sends_.add(number, message, part);
   if (streams_ == 1) {
     if (!writes_) flush();
     return;
   }
-  // Connections that have room take turns, so even a message that one of them could take alone goes over all.
+  share_parts();
+}
+
+/// Gives parts of long messages to the connections that have room. They take turns, so even a message that
+/// one of them could take alone goes over all.
+void Outgoing::share_parts() {
   std::size_t vain = 0;
   while (vain < streams_ && long_sends_.has_next()) {
     Outgoing& one = stream(next_stream_++ % streams_);
-    vain = !one.writes_ && one.flush(1) ? 0 : vain + 1;
+    const std::size_t before = long_sends_.bytes();
+    if (!one.writes_) one.flush(1);
+    vain = long_sends_.bytes() < before ? 0 : vain + 1;
   }
 }
 

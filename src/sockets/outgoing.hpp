@@ -46,6 +46,7 @@ class Outgoing final : public Connection {
   void begin();
   [[nodiscard]] std::size_t longest_whole() const;
   void send_long(std::uint64_t number, Message& message);
+  void share_parts();
   void use_streams(std::size_t streams);
   void leave_memory(const Message& message);
   Outgoing& stream(std::size_t number) { return number == 0 ? *this : *others_[number - 1]; }
@@ -60,6 +61,7 @@ class Outgoing final : public Connection {
   [[nodiscard]] std::size_t own_rail() const { return static_cast<std::size_t>(stream_) % rails(); }
   [[nodiscard]] std::size_t next_rail() const;
   void go_over(std::size_t rail);
+  bool should_take_part();
   void look_at_rail(Endpoint::Clock::time_point now);
   bool carries_nothing(Endpoint::Clock::time_point now);
   bool own_rail_carries_again(Endpoint::Clock::time_point now);
@@ -70,6 +72,7 @@ class Outgoing final : public Connection {
   std::vector<Address> rails_;  // of the other rank; only the first connection's are used
   std::size_t rail_ = 0;        // over which it goes
   RailTrial trial_;
+  RailRate rate_;
   Address address_;
   Hello hello_;
   Endpoint::Clock::time_point began_{};

@@ -16,6 +16,7 @@
 #include "sockets/address.hpp"
 #include "sockets/limit_clock.hpp"
 #include "sockets/socket.hpp"
+#include "sockets/tcp_counters.hpp"
 
 namespace stretto {
 
@@ -74,6 +75,24 @@ class RailTrial {
   Clock::time_point probe_ends_{};
   Clock::time_point next_probe_{};
   Clock::duration pause_ = std::chrono::milliseconds(500);
+};
+
+/// How fast a connection is where its rail is busy.
+class RailRate {
+ public:
+  using Clock = LimitClock;
+
+  /// To be called when the connection begins: the kernel counts from 0 again.
+  void note_beginning() { last_ = {}; }
+  void note(Clock::time_point now, const TcpDelivery& counted);
+  /// Bytes per second; nothing before it was measured. A rail that is not used may have become faster, so the
+  /// figure grows by itself.
+  [[nodiscard]] std::optional<double> at(Clock::time_point now) const;
+
+ private:
+  TcpDelivery last_;
+  double rate_ = 0;
+  Clock::time_point measured_{};
 };
 
 }  // namespace stretto

@@ -58,8 +58,8 @@ void SendQueue::add_copied(const Frame& frame, const std::byte* data) {
 }
 
 bool SendQueue::take_part() {
-  const std::optional<LongSends::Part> part = long_sends_ == nullptr ? std::nullopt : long_sends_->next();
-  if (!part) return false;
+  if (long_sends_ == nullptr || !long_sends_->has_next() || (takes_part_ && !takes_part_())) return false;
+  const std::optional<LongSends::Part> part = long_sends_->next();
   Entry& entry = entries_.emplace_back();
   entry.frame = {
       .kind = FrameKind::part, .context = part->offset, .bytes = part->bytes, .number = part->number};

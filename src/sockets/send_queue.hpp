@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "sockets/frame.hpp"
@@ -19,8 +21,10 @@ namespace stretto {
 /// and that costs time where a link is as fast as memory.
 class SendQueue {
  public:
-  /// After all else, parts of `long_sends` are written, if there are any. nullptr: there never are any.
-  explicit SendQueue(LongSends* long_sends = nullptr) : long_sends_(long_sends) {}
+  /// After all else, parts of `long_sends` are written, if there are any, and if `takes_part` says so.
+  /// nullptr: there never are any.
+  explicit SendQueue(LongSends* long_sends = nullptr, std::function<bool()> takes_part = {})
+      : long_sends_(long_sends), takes_part_(std::move(takes_part)) {}
 
   /// Adds a frame. `message` ends when the frame and the bytes behind it are written; nullptr: no bytes
   /// follow.
@@ -88,6 +92,7 @@ class SendQueue {
   void forget_on_their_way();
 
   LongSends* long_sends_;
+  std::function<bool()> takes_part_;
   std::deque<Entry> entries_;
   std::deque<Entry> on_their_way_;      // written, in order, and not acknowledged
   std::size_t bytes_on_their_way_ = 0;  // of these

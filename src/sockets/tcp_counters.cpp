@@ -46,20 +46,24 @@ std::optional<Address> end_of(int file, decltype(getsockname) which) {
 
 /// Other threads may close the file meanwhile, or open another one in its place: nothing is changed here.
 std::optional<TcpCounters> read_one(int file) {
+  const std::optional<TcpDelivery> delivery = read_tcp_delivery(file);
+  if (!delivery) return std::nullopt;
+  const std::optional<Address> from = end_of(file, getsockname);
+  const std::optional<Address> to = end_of(file, getpeername);
+  if (!from || !to || from->ip == to->ip) return std::nullopt;
+  return TcpCounters{*delivery, *from, *to};
+}
+
+}  // namespace
+
+std::optional<TcpDelivery> read_tcp_delivery(int file) {
   TcpInfo info{};
   socklen_t length = sizeof(info);
   if (getsockopt(file, IPPROTO_TCP, TCP_INFO, info.data(), &length) != 0 || length < sizeof(info))
     return std::nullopt;
-  const std::optional<Address> from = end_of(file, getsockname);
-  const std::optional<Address> to = end_of(file, getpeername);
-  if (!from || !to || from->ip == to->ip) return std::nullopt;
-  return TcpCounters{.from = *from,
-                     .to = *to,
-                     .delivered = info[word_of_bytes_acked],
+  return TcpDelivery{.delivered = info[word_of_bytes_acked],
                      .busy = 1e-6 * static_cast<double>(info[word_of_busy_time])};
 }
-
-}  // namespace
 
 std::vector<TcpCounters> read_tcp_counters() {
   constexpr int most_files = 4096;

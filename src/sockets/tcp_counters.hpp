@@ -4,19 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sockets/address.hpp"
 
 namespace stretto {
 
-/// One connection, since it was made.
-struct TcpCounters {
-  Address from;
-  Address to;
+/// What a connection has carried since it was made.
+struct TcpDelivery {
   std::uint64_t delivered = 0;  // bytes that the other end has acknowledged
   double busy = 0;              // seconds in which sent bytes were not acknowledged yet
 };
+
+struct TcpCounters : TcpDelivery {
+  Address from;
+  Address to;
+};
+
+/// Returns nothing if the kernel (before Linux 4.10) does not count the time.
+std::optional<TcpDelivery> read_tcp_delivery(int file);
 
 /// Returns the connections that lead to another node. Takes a microsecond or two for each open file. The
 /// result is empty if there are more than 4,096, or if the kernel (before Linux 4.10) does not count the

@@ -122,5 +122,34 @@ TEST(RailTrial, FindsThatARailCarriesAgain) {
   EXPECT_TRUE(carries);
 }
 
+TEST(RailRate, IsThatOfBusyTime) {
+  const RailRate::Clock::time_point now{};
+  RailRate rate;
+  EXPECT_FALSE(rate.at(now));
+  rate.note(now, {.delivered = 1000, .busy = 0.05});
+  EXPECT_FALSE(rate.at(now)) << "a short message whose answer came late";
+  rate.note(now, {.delivered = 1'000'000, .busy = 0.1});
+  EXPECT_NEAR(*rate.at(now), 1e7, 1);
+  rate.note(now, {.delivered = 1'900'000, .busy = 0.11});
+  EXPECT_NEAR(*rate.at(now), 1e7, 1) << "what an idle link carries at once";
+  rate.note(now, {.delivered = 3'000'000, .busy = 0.2});
+  EXPECT_NEAR(*rate.at(now), 2e7, 1);
+  for (int i = 1; i < 50; ++i) {
+    const double busy = 0.2 + i;
+    rate.note(now, {.delivered = 3'000'000 + static_cast<std::uint64_t>(i) * 1'000'000, .busy = busy});
+  }
+  EXPECT_NEAR(*rate.at(now), 1e6, 1e5) << "the link has become slower";
+}
+
+TEST(RailRate, GrowsWhileNothingIsMeasured) {
+  const RailRate::Clock::time_point now{};
+  RailRate rate;
+  rate.note(now, {.delivered = 1'000'000, .busy = 0.1});
+  EXPECT_NEAR(*rate.at(now + 1s), 1.6e8, 1e3);
+  rate.note_beginning();  // the connection is made again, and the kernel counts from 0
+  rate.note(now + 1s, {.delivered = 1'000'000, .busy = 0.1});
+  EXPECT_NEAR(*rate.at(now + 1s), 1e7, 1);
+}
+
 }  // namespace
 }  // namespace stretto
