@@ -11,7 +11,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 
 if(STRETTO_SANITIZE STREQUAL "address+undefined")
-  # GCC's check of virtual tables opens a pipe, and reports a wrong object where no file is left. Tests use up all files.
+  # GCC's check of virtual tables opens a pipe, and reports a wrong object where no file is left, as in some tests.
   set(sanitizer -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer)
 elseif(STRETTO_SANITIZE STREQUAL "thread")
   set(sanitizer -fsanitize=thread -fno-omit-frame-pointer)

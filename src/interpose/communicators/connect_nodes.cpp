@@ -109,7 +109,7 @@ bool has_files_for_all() {
 /// Returns the interfaces that the user has named, or has named for the MPI library's own connections if this
 /// machine has one of them. (MPI libraries accept other texts, too.)
 std::string find_named_interfaces() {
-  const std::string own = environment("STRETTO_INTERFACE");
+  std::string own = environment("STRETTO_INTERFACE");
   if (!own.empty()) return own;
   for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE"}) {
     const std::string interfaces = environment(variable);
