@@ -54,7 +54,7 @@ def is_admitted(address: bytes, secret: bytes, rank: int, to: int, ranks: int, s
     """Whether the listener at this address takes this process for a rank. `address`: as in the store."""
     _, port, _, ip = struct.unpack("<HHI16s", address)
     with socket.create_connection((socket.inet_ntoa(ip[:4]), port), timeout=30) as connection:
-        hello = b"Stretto2" + struct.pack("<IIII", rank, ranks, stream, to) + os.urandom(16) + bytes(24)
+        hello = b"Stretto3" + struct.pack("<IIII", rank, ranks, stream, to) + os.urandom(16) + bytes(24)
         hello += struct.pack("<QQ", 1, 0)
         connection.sendall(hello)
         challenge = connection.recv(32, socket.MSG_WAITALL)

@@ -113,7 +113,7 @@ class Strangers {
     const auto any_rank = [&] { return static_cast<std::uint32_t>(random_() % ranks_.size()); };
     const std::array<std::uint32_t, 4> of_rank{any_rank(), static_cast<std::uint32_t>(ranks),
                                                static_cast<std::uint32_t>(random_() % 4), any_rank()};
-    std::memcpy(text.data(), "Stretto2", 8);
+    std::memcpy(text.data(), "Stretto3", 8);
     std::memcpy(text.data() + 8, of_rank.data(), sizeof(of_rank));
     return text;
   }
